@@ -62,7 +62,10 @@ static bool divides(const struct param_row *row)
 {
     static const char *const names[][2] = {
         {"partition", "sms"}, {"partition", "slices"}, {"partition", "channels"}};
-    static const char *const others[][2] = {{"dram", "migration"}, {"pages", "copier"}};
+    static const char *const others[][2] = {{"dram", "migration"},           {"pages", "copier"},
+                                            {"pages", "faulting"},           {"pages", "fault_cyc"},
+                                            {"pages", "fault_interval_cyc"}, {"pages", "faults"},
+                                            {"pages", "copy_lines"},         {"pages", "copies_ahead"}};
     for (size_t k = 0; k < sizeof others / sizeof *others; k++)
         if (strcmp(row->section, others[k][0]) == 0 && strcmp(row->name, others[k][1]) == 0) return true;
     for (size_t k = 0; k < sizeof names / sizeof *names; k++)

@@ -13,6 +13,8 @@ struct pass {
     struct page_profile *profile;
     uint32_t app;                   /* whose launch runs */
     uint32_t warm_left[PAGES_APPS]; /* launches of runtime.warm_launches still to run */
+    uint64_t warm_blocks;
+    bool blocks_warmed[PAGES_APPS];
     uint64_t left;
     bool limited, over;
 };
@@ -26,12 +28,15 @@ static void add_access(void *arg, uint32_t sm, uint32_t app, uint64_t line, bool
 static void execute(void *user, struct exec_launch *launch)
 {
     struct pass *p = user;
-    const struct walk_observer observer = {
-        .arg = p, .access = add_access, .left = p->limited ? &p->left : NULL};
+    struct walk_observer observer = {.arg = p, .access = add_access, .left = p->limited ? &p->left : NULL};
     const bool warms = !launch->untimed && p->warm_left[p->app];
     const struct walk_observer *measured = launch->untimed || warms ? NULL : &observer;
     if (p->over) return;
     p->warm_left[p->app] -= warms;
+    if (measured && !p->blocks_warmed[p->app]) {
+        observer.skip_blocks = p->warm_blocks;
+        p->blocks_warmed[p->app] = true;
+    }
     p->over = !system_walk(p->system, p->app, launch, false, measured);
 }
 
@@ -64,6 +69,7 @@ void run_first_pass(struct run_call *call, const struct rt_options *options)
     call->profile = page_profile_new();
     struct pass p = {.system = timed_system(call->timed),
                      .profile = call->profile,
+                     .warm_blocks = call->sim->machine.config.runtime.warm_blocks,
                      .left = call->job->max_instructions,
                      .limited = call->job->max_instructions != 0};
     for (uint32_t k = 0; k < PAGES_APPS; k++)
@@ -80,13 +86,15 @@ void run_first_pass(struct run_call *call, const struct rt_options *options)
     while (run_some(&p, set)) {
     }
     diag_done(&closing, true);
+    page_profile_spill(call->profile, call->sim->machine.config.spill.share);
     system_set_profile(p.system, call->profile);
 }
 
 void run_refuse_first_pass(const struct config *c)
 {
     if (config_pages_need_profile(c))
-        diag_mistake("pages.replication oracle needs a first pass over the program, and this program runs "
-                     "once: use it with "
-                     "a workload (-w), or choose another policy");
+        diag_mistake("%s needs a first pass over the program, and this program runs once: use it with a "
+                     "workload (-w), or %s",
+                     config_spills(c) ? "spill.share above 0" : "pages.replication oracle",
+                     config_spills(c) ? "set spill.share to 0" : "choose another policy");
 }

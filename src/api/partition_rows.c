@@ -13,7 +13,7 @@ static double per_kilo(uint64_t part, uint64_t whole)
     return whole ? 1000.0 * (double)part / (double)whole : 0;
 }
 
-static json_t *pages_json(const struct repartition_app *a, uint32_t indices)
+static json_t *pages_by_index_json(const struct repartition_app *a, uint32_t indices)
 {
     json_t *list = json_array();
     for (uint32_t k = 0; k < indices; k++)
@@ -50,7 +50,7 @@ static json_t *app_json(const struct repartition_app *a, uint32_t channels_per_i
     set_integer(row, "pages", a->profile.pages);
     set_integer(row, "foreign_pages", a->foreign_pages);
     set_integer(row, "outside", a->outside);
-    (void)json_object_set_new(row, "pages_by_index", pages_json(a, indices));
+    (void)json_object_set_new(row, "pages_by_index", pages_by_index_json(a, indices));
     set_integer(row, "faults_lost", a->faults_lost);
     set_integer(row, "faults_gained", a->faults_gained);
     set_integer(row, "pages_moved", a->pages_moved);
@@ -78,6 +78,17 @@ static void set_reallocation(json_t *root, const struct repartition_epoch *e, ui
     (void)json_object_set_new(root, "reallocation_share_most", json_real(most));
 }
 
+/* Where the pages of an application may lie, and how many moved in the epoch. */
+static json_t *pages_json(const struct repartition_app *a)
+{
+    json_t *row = json_object(), *indices = json_array();
+    for (uint64_t left = a->owned; left; left &= left - 1)
+        (void)json_array_append_new(indices, json_integer(__builtin_ctzll(left)));
+    (void)json_object_set_new(row, "indices", indices);
+    set_integer(row, "moved", a->pages_moved);
+    return row;
+}
+
 json_t *partition_rows_json(const struct repartition *r, const struct config *c, uint32_t apps)
 {
     uint32_t epochs, changes;
@@ -85,9 +96,9 @@ json_t *partition_rows_json(const struct repartition *r, const struct config *c,
     const struct repartition_change *h = repartition_changes(r, &changes);
     const uint32_t per_index = repartition_channels_per_index(r);
     const uint32_t indices = (uint32_t)config_channels(c) / per_index;
-    json_t *root = json_object(), *rows = json_array(), *list = json_array();
+    json_t *root = json_object(), *rows = json_array(), *list = json_array(), *pages = json_array();
     for (uint32_t k = 0; k < epochs; k++) {
-        json_t *row = json_object(), *of = json_array();
+        json_t *row = json_object(), *of = json_array(), *pages_of = json_array();
         set_integer(row, "begin", e[k].begin_cyc);
         set_integer(row, "end", e[k].end_cyc);
         set_integer(row, "iterations", e[k].iterations);
@@ -99,6 +110,9 @@ json_t *partition_rows_json(const struct repartition *r, const struct config *c,
             (void)json_array_append_new(
                 of, app_json(&e[k].of[app], per_index, indices, e[k].end_cyc - e[k].begin_cyc));
         (void)json_object_set_new(row, "memory_bytes_by_index", bytes_json(&e[k], indices));
+        for (uint32_t app = 0; app < apps; app++)
+            (void)json_array_append_new(pages_of, pages_json(&e[k].of[app]));
+        (void)json_array_append_new(pages, pages_of);
         (void)json_object_set_new(row, "apps", of);
         (void)json_array_append_new(rows, row);
     }
@@ -112,6 +126,7 @@ json_t *partition_rows_json(const struct repartition *r, const struct config *c,
         (void)json_array_append_new(list, row);
     }
     (void)json_object_set_new(root, "epochs", rows);
+    (void)json_object_set_new(root, "pages", pages);
     (void)json_object_set_new(root, "changes", list);
     set_integer(root, "dropped", repartition_dropped(r));
     set_reallocation(root, e, epochs);

@@ -9,7 +9,8 @@
 
 struct repartition;
 
-/* {"epochs": [...], "changes": [...], "dropped": n}; a new reference. */
+/* {"epochs": [...], "pages": [...], "changes": [...], "dropped": n}; a new reference. pages: by epoch and application,
+ * the channel indices that it owns and the pages that moved. */
 json_t *partition_rows_json(const struct repartition *r, const struct config *c, uint32_t apps);
 /* A line per epoch. */
 void partition_rows_text(const struct repartition *r, const struct config *c, uint32_t apps, FILE *out);

@@ -17,8 +17,9 @@ struct timed {
     const struct atoll_job *job;
     struct stats_registry stats;
     struct system *system;
-    double shown_seconds;        /* time of the last progress report */
-    uint32_t warmed[PAGES_APPS]; /* [application] launches of runtime.warm_launches that have run */
+    double shown_seconds;           /* time of the last progress report */
+    uint32_t warmed[PAGES_APPS];    /* [application] launches of runtime.warm_launches that have run */
+    bool blocks_warmed[PAGES_APPS]; /* [application] its blocks of runtime.warm_blocks have run */
     struct timeline *timeline;
     struct report report;
     bool reported;
@@ -100,13 +101,29 @@ bool timed_is_untimed(struct timed *t, uint32_t app, struct exec_launch *launch)
     return launch->untimed;
 }
 
+/* The first blocks of the first launch with time run without it. */
+static void warm_blocks(struct timed *t, uint32_t app, struct exec_launch *launch)
+{
+    const uint32_t blocks = t->sim->machine.config.runtime.warm_blocks;
+    if (!blocks || t->blocks_warmed[app]) return;
+    const struct walk_observer warm = system_warm(t->system);
+    t->blocks_warmed[app] = true;
+    system_walk_blocks(t->system, app, launch, blocks, &warm);
+}
+
+static void run_launch(struct timed *t, struct exec_launch *launch)
+{
+    warm_blocks(t, 0, launch);
+    if (!system_run_kernel(t->system, 0, launch)) exec_stop(launch->env);
+}
+
 void timed_execute(void *timed, struct exec_launch *launch)
 {
     struct timed *t = timed;
     if (timed_is_untimed(t, 0, launch))
         timed_walk(t, 0, launch);
-    else if (!system_run_kernel(t->system, 0, launch))
-        exec_stop(launch->env);
+    else
+        run_launch(t, launch);
 }
 
 void timed_host_wrote(void *timed, uint64_t address, uint64_t bytes)
@@ -127,6 +144,7 @@ bool timed_can_start(const struct timed *t) { return system_can_start(t->system)
 
 void timed_start(struct timed *t, struct exec_launch *launch, int priority)
 {
+    warm_blocks(t, 0, launch);
     system_start_kernel(t->system, 0, launch, priority);
 }
 
@@ -134,6 +152,7 @@ void timed_split(struct timed *t, uint32_t apps) { system_split(t->system, apps)
 
 void timed_start_app(struct timed *t, uint32_t app, struct exec_launch *launch)
 {
+    warm_blocks(t, app, launch);
     system_start_kernel(t->system, app, launch, 0);
 }
 

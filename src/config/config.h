@@ -261,6 +261,16 @@ static inline bool config_pages_copy_over_channels(const struct config *c)
 {
     return c->pages.copier == page_engine_channels;
 }
+/* Pages travel over the networks of SMs and slices, through an engine with a port of its own on both. */
+static inline bool config_pages_copy_over_networks(const struct config *c)
+{
+    return c->pages.copier == page_engine_network;
+}
+/* Ports of engines that copy pages, on each network between SMs and slices; they follow the ports of the SMs. */
+static inline uint32_t config_copy_ports(const struct config *c)
+{
+    return config_pages_copy_over_networks(c) ? 1 : 0;
+}
 /* Every page is local to every node, and a store reaches all replicas at once. */
 static inline bool config_pages_are_everywhere(const struct config *c)
 {
@@ -269,8 +279,10 @@ static inline bool config_pages_are_everywhere(const struct config *c)
 /* A first pass without time has to find out how the measured part uses each page. */
 static inline bool config_pages_need_profile(const struct config *c)
 {
-    return c->pages.replication == page_copies_oracle;
+    return c->pages.replication == page_copies_oracle || c->spill.share > 0;
 }
+/* Pages lie in system memory. */
+static inline bool config_spills(const struct config *c) { return c->spill.share > 0; }
 /* The organisation lets pages migrate between, and be replicated in, the nodes of pages.level. */
 static inline bool config_pages_fit_level(const struct config *c)
 {
@@ -304,6 +316,7 @@ static inline bool config_pages_move(const struct config *c)
 /* Maximum number of line requests of page moves in flight. */
 static inline uint32_t config_page_move_lines(const struct config *c)
 {
+    if (config_pages_copy_over_networks(c)) return c->pages.copy_lines;
     return config_pages_move(c) ? c->runtime.move_lines : 0;
 }
 /* Least common multiple of all clocks in Hz; 0 when above 10^17. */

@@ -116,6 +116,21 @@ static inline bool dram_map_chooses_slice(const struct dram_map *m, uint32_t bit
     const uint32_t first = m->kind == address_map_page_move ? m->group_bits : 0;
     return m->layout[bit].field == DRAM_FIELD_BANK && m->layout[bit].idx - first < m->slice_bits;
 }
+/* A physical address of the machine: DRAM_MAP_CHIPLET_BITS above those of the chiplet's memory name the chiplet. With
+ * the bit above these the address is one of system memory, behind the slice that the rest of the address chooses. */
+enum { DRAM_MAP_CHIPLET_BITS = 12 };
+static inline uint64_t dram_map_chiplet(const struct dram_map *m, uint64_t address)
+{
+    return address >> m->bits & ((1u << DRAM_MAP_CHIPLET_BITS) - 1);
+}
+static inline uint64_t dram_map_system_bit(const struct dram_map *m)
+{
+    return UINT64_C(1) << (m->bits + DRAM_MAP_CHIPLET_BITS);
+}
+static inline bool dram_map_in_system(const struct dram_map *m, uint64_t address)
+{
+    return (address & dram_map_system_bit(m)) != 0;
+}
 /* The first address of a column; slice is not looked at. */
 uint64_t dram_map_address(const struct dram_map *m, const struct dram_place *place);
 

@@ -3,6 +3,8 @@
 
 #include "llc/rdc.h"
 
+enum { NO_ROUND = UINT32_MAX };
+
 static const struct coherence_ops *const rows[] = {
 #define ITEM(list, item, help) [list##_##item] = &coherence_##item,
 #include "llc/coherence.def"
@@ -22,12 +24,13 @@ struct coherence *coherence_new(struct slice *s, struct arena *a, const struct c
                             .gpus = all & ~((uint64_t)1 << s->wire.chiplet),
                             .rng = rng_seed(c->sim.seed, UINT64_C(0x1357000000) + s->wire.slice_idx),
                             .imst = c->imst.enabled,
+                            .remote_write_shares = c->imst.remote_write_shares,
                             .demote = c->imst.demote,
                             .free = c->llc.invalidate_queue,
+                            .free_round = NO_ROUND,
                             .stats = &s->remote->coherence_stats};
     map_init(&k->lines);
-    map_init(&k->stale);
-    map_init(&k->waits);
+    map_init(&k->active);
     return k;
 }
 
@@ -38,37 +41,119 @@ static uint32_t gpu_of(const struct slice *s, const struct request *r)
 
 /* ---- the home ---- */
 
-void coherence_on_read(struct slice *s, const struct request *r)
-{
-    struct coherence *const k = s->remote->coherence;
-    (void)k->ops->on(k, COHERENCE_REMOTE_READ, r->home.line, gpu_of(s, r));
-}
-
 void coherence_free(struct coherence *k)
 {
     map_free(&k->lines);
-    map_free(&k->stale);
-    map_free(&k->waits);
+    map_free(&k->active);
+    free(k->rounds);
 }
 
-/* GPUs to which the writes of a line wait for invalidations. */
-static uint64_t in_flight(const struct coherence *k, uint64_t line)
+/* ---- rounds of invalidations ---- */
+
+/* The active rounds of a line, as the value of k->active. */
+struct span {
+    uint32_t oldest, youngest;
+};
+static struct span unpack(uint64_t v) { return (struct span){(uint32_t)(v >> 32), (uint32_t)v}; }
+static uint64_t pack(struct span a) { return (uint64_t)a.oldest << 32 | a.youngest; }
+
+static struct coherence_round *youngest_of(const struct coherence *k, uint64_t line)
 {
-    const uint64_t *const gpus = k->stale.count ? map_find(&k->stale, line) : NULL;
-    return gpus ? *gpus : 0;
+    const uint64_t *const active = k->active.count ? map_find(&k->active, line) : NULL;
+    return active ? &k->rounds[unpack(*active).youngest] : NULL;
 }
 
-static void begin_wait(struct coherence *k, const struct request *r)
+static uint32_t take_round(struct coherence *k)
 {
-    *map_put(&k->stale, r->home.line, NULL) |= r->stale_gpus;
-    ++*map_put(&k->waits, r->home.line, NULL);
+    if (k->free_round == NO_ROUND) {
+        const uint32_t from = k->round_count, count = from ? 2 * from : 64;
+        struct coherence_round *const grown = realloc(k->rounds, count * sizeof *grown);
+        if (!grown) diag_mistake("out of host memory for the invalidations of a slice");
+        k->rounds = grown;
+        k->round_count = count;
+        for (uint32_t r = count; r-- > from;) {
+            grown[r].younger = k->free_round;
+            k->free_round = r;
+        }
+    }
+    const uint32_t idx = k->free_round;
+    k->free_round = k->rounds[idx].younger;
+    return idx;
 }
 
-static void end_wait(struct coherence *k, uint64_t line)
+/* The round gets INVALIDATEs to further GPUs, for a write that is performed now. */
+static void add_to_round(struct coherence *k, uint64_t now, uint32_t idx, const struct request *write,
+                         uint64_t gpus)
 {
-    if (--*map_put(&k->waits, line, NULL)) return;
-    (void)map_remove(&k->waits, line);
-    (void)map_remove(&k->stale, line);
+    struct coherence_round *const r = &k->rounds[idx];
+    if (!r->unsent) {
+        r->next_unsent = NO_ROUND;
+        if (k->unsent.count++)
+            k->rounds[k->unsent.last].next_unsent = idx;
+        else
+            k->unsent.first = idx;
+        k->unsent.last = idx;
+    }
+    r->added_cyc = now;
+    r->address = write->line;
+    r->home = write->home;
+    r->sm = write->sm;
+    r->app = write->app;
+    r->gpus |= gpus;
+    r->unsent |= gpus;
+    r->covered |= gpus;
+    r->pending += (uint32_t)__builtin_popcountll(gpus);
+}
+
+/* A round behind the active ones of the line. covered: see struct coherence_round. */
+static uint32_t new_round(struct coherence *k, uint64_t line, uint64_t covered)
+{
+    bool fresh;
+    const uint32_t idx = take_round(k);
+    uint64_t *const active = map_put(&k->active, line, &fresh);
+    k->rounds[idx] = (struct coherence_round){.covered = covered, .younger = NO_ROUND};
+    struct span a = {idx, idx};
+    if (!fresh) {
+        a.oldest = unpack(*active).oldest;
+        k->rounds[unpack(*active).youngest].younger = idx;
+    }
+    *active = pack(a);
+    return idx;
+}
+
+/* The round that a write waits for, after which the GPUs `stale` have no copy; NO_ROUND: they have none now. */
+static uint32_t join_round(struct coherence *k, uint64_t now, const struct request *write, uint64_t stale,
+                           uint32_t writer)
+{
+    const uint64_t line = write->home.line;
+    const uint64_t *const active = k->active.count ? map_find(&k->active, line) : NULL;
+    uint64_t missing = stale, covered = 0;
+    uint32_t idx = NO_ROUND;
+    if (active) {
+        const struct span a = unpack(*active);
+        const struct coherence_round *const r = &k->rounds[a.youngest];
+        covered = r->covered;
+        missing &= ~covered;
+        const bool only_writer = a.oldest == a.youngest && !(r->gpus & ~((uint64_t)1 << writer));
+        if (!missing && (stale || !only_writer)) {
+            k->stats->joined++;
+            return a.youngest;
+        }
+        if (r->unsent == r->gpus) idx = a.youngest;
+    }
+    if (!missing) return NO_ROUND;
+    if (idx == NO_ROUND) idx = new_round(k, line, covered);
+    add_to_round(k, now, idx, write, missing);
+    return idx;
+}
+
+void coherence_on_read(struct slice *s, const struct request *r)
+{
+    struct coherence *const k = s->remote->coherence;
+    const uint32_t gpu = gpu_of(s, r);
+    struct coherence_round *const round = youngest_of(k, r->home.line);
+    (void)k->ops->on(k, COHERENCE_REMOTE_READ, r->home.line, gpu);
+    if (round && !FAULT_FIRES(vi_joins_after_read)) round->covered &= ~((uint64_t)1 << gpu) | round->unsent;
 }
 
 void coherence_on_write(struct slice *s, uint64_t now, struct request *r)
@@ -76,21 +161,18 @@ void coherence_on_write(struct slice *s, uint64_t now, struct request *r)
     struct coherence *const k = s->remote->coherence;
     const enum coherence_event e = r->via ? COHERENCE_REMOTE_WRITE : COHERENCE_LOCAL_WRITE;
     const uint32_t writer = gpu_of(s, r);
-    r->stale_gpus =
-        k->ops->on(k, e, r->home.line, writer) | (in_flight(k, r->home.line) & ~((uint64_t)1 << writer));
-    r->acks = (uint16_t)__builtin_popcountll(r->stale_gpus);
+    const uint64_t stale = k->ops->on(k, e, r->home.line, writer);
+    r->round = join_round(k, now, r, stale, writer) + 1;
     r->performed_cyc = now;
     k->stats->writes++;
-    if (!r->acks) return;
-    k->stats->broadcasts++;
-    begin_wait(k, r);
+    k->stats->broadcasts += r->round != 0;
 }
 
 void coherence_hold(struct slice *s, uint64_t now, uint32_t idx, uint64_t ready_cyc)
 {
     struct coherence *const k = s->remote->coherence;
     at(s, idx)->ready_cyc = ready_cyc;
-    append(s, &k->writes, idx);
+    append(s, &k->rounds[at(s, idx)->round - 1].writes, idx);
     k->held++;
     own_due(s, now + 1);
 }
@@ -102,7 +184,6 @@ static void release(struct slice *s, uint64_t now, uint32_t idx)
     struct request *const r = at(s, idx);
     const uint64_t ready = max_u64(now + 1, r->ready_cyc);
     k->held--;
-    end_wait(k, r->home.line);
     k->stats->held++;
     k->stats->held_cyc += now - r->performed_cyc;
     if (!r->via) {
@@ -113,27 +194,51 @@ static void release(struct slice *s, uint64_t now, uint32_t idx)
     append(s, &s->remote->filled, idx);
 }
 
-/* Makes the next INVALIDATE of the oldest write. Its last one takes the write off the list. */
+/* Ends the rounds of the line that are acknowledged, the oldest first. */
+static void end_rounds(struct slice *s, uint64_t now, uint64_t line)
+{
+    struct coherence *const k = s->remote->coherence;
+    uint64_t *const active = map_find(&k->active, line);
+    DIAG_ASSERT(active);
+    struct span a = unpack(*active);
+    while (a.oldest != NO_ROUND && !k->rounds[a.oldest].pending) {
+        struct coherence_round *const r = &k->rounds[a.oldest];
+        const uint32_t younger = r->younger;
+        while (r->writes.count) release(s, now, take_first(s, &r->writes));
+        r->younger = k->free_round;
+        k->free_round = a.oldest;
+        a.oldest = younger;
+    }
+    if (a.oldest == NO_ROUND)
+        (void)map_remove(&k->active, line);
+    else
+        *active = pack(a);
+}
+
+/* Makes the next INVALIDATE of the oldest round with one. */
 static void make_invalidation(struct slice *s, uint64_t now)
 {
     struct coherence *const k = s->remote->coherence;
-    const uint32_t write = k->writes.first;
-    struct request *const w = at(s, write);
+    const uint32_t round = k->unsent.first;
+    struct coherence_round *const r = &k->rounds[round];
     const uint32_t slices = s->wire.organisation->slice_count;
-    const uint32_t gpu = (uint32_t)__builtin_ctzll(w->stale_gpus);
+    const uint32_t gpu = (uint32_t)__builtin_ctzll(r->unsent);
     const uint32_t idx = pool_try_take(s->wire.requests);
     DIAG_ASSERT(idx != REQUEST_NONE);
-    w->stale_gpus &= w->stale_gpus - 1;
-    if (!w->stale_gpus) (void)take_first(s, &k->writes);
+    r->unsent &= r->unsent - 1;
+    if (!r->unsent) {
+        k->unsent.first = r->next_unsent;
+        k->unsent.count--;
+    }
     k->free--;
-    *at(s, idx) = (struct request){.line = w->line,
-                                   .home = w->home,
+    *at(s, idx) = (struct request){.line = r->address,
+                                   .home = r->home,
                                    .sent_cyc = now,
-                                   .ready_cyc = max_u64(now, w->performed_cyc + s->spec->invalidate_cyc),
-                                   .owner = write,
-                                   .sm = w->sm,
+                                   .ready_cyc = max_u64(now, r->added_cyc + s->spec->invalidate_cyc),
+                                   .owner = round,
+                                   .sm = r->sm,
                                    .kind = REQUEST_INVALIDATE,
-                                   .app = w->app,
+                                   .app = r->app,
                                    .via = (uint16_t)(gpu * slices + s->wire.slice_idx % slices + 1)};
     append(s, &k->out, idx);
 }
@@ -141,12 +246,12 @@ static void make_invalidation(struct slice *s, uint64_t now)
 static void receive_ack(struct slice *s, uint64_t now, uint32_t idx)
 {
     struct coherence *const k = s->remote->coherence;
-    const uint32_t write = at(s, idx)->owner;
+    struct coherence_round *const r = &k->rounds[at(s, idx)->owner];
     k->stats->acks++;
     k->free++;
     at(s, idx)->via = 0; /* SMs rely on it */
     pool_give(s->wire.requests, idx);
-    if (!--at(s, write)->acks) release(s, now, write);
+    if (!--r->pending) end_rounds(s, now, r->home.line);
 }
 
 /* ---- a slice with copies ---- */
@@ -209,7 +314,7 @@ uint64_t coherence_send(struct slice *s, uint64_t now, bool *sent)
     *sent = false;
     while (k->waiting.count && rdc_may_change(s, at(s, k->waiting.first)->home.line))
         invalidate(s, now, take_first(s, &k->waiting));
-    while (k->writes.count && k->free) make_invalidation(s, now);
+    while (k->unsent.count && k->free) make_invalidation(s, now);
     if (!k->out.count) return ENGINE_NEVER;
     const uint32_t idx = k->out.first;
     struct request *const r = at(s, idx);

@@ -32,12 +32,18 @@ static void every_row_says_how_stale_copies_end(void **state)
 
 /* Random accesses. A write names all GPUs that fetched the line since they were last named, but never the home's GPU,
  * which has no copy, and never the writer, whose slice keeps its own copy up to date. Reads name no GPU. */
-static void expect_contract(const struct coherence_ops *ops, bool imst, double demote)
+static void expect_contract(const struct coherence_ops *ops, bool imst, bool remote_write_shares,
+                            double demote)
 {
     const uint64_t gpus = (((uint64_t)1 << GPUS) - 1) & ~((uint64_t)1 << HOME);
     struct coherence_stats stats = {0};
-    struct coherence k = {
-        .ops = ops, .gpus = gpus, .rng = rng_seed(1, 2), .imst = imst, .demote = demote, .stats = &stats};
+    struct coherence k = {.ops = ops,
+                          .gpus = gpus,
+                          .rng = rng_seed(1, 2),
+                          .imst = imst,
+                          .remote_write_shares = remote_write_shares,
+                          .demote = demote,
+                          .stats = &stats};
     struct rng rng = rng_seed(7, 0);
     uint64_t copies[LINES] = {0}, named = 0;
     map_init(&k.lines);
@@ -68,9 +74,11 @@ static void every_row_names_all_stale_copies(void **state)
     for (uint32_t row = 0; row < llc_coherence_count; row++) {
         const struct coherence_ops *const ops = row_of(row);
         if (!ops->on) continue;
-        expect_contract(ops, true, 0);
-        expect_contract(ops, true, 0.5);
-        expect_contract(ops, false, 0);
+        for (uint32_t shares = 0; shares < 2; shares++) {
+            expect_contract(ops, true, shares, 0);
+            expect_contract(ops, true, shares, 0.5);
+            expect_contract(ops, false, shares, 0);
+        }
     }
 }
 

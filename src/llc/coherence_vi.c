@@ -7,10 +7,12 @@
  *   read-shared    read-shared    read-write-shared, inv.  read-shared    read-write-shared, inv.
  *   rw-shared      rw-shared      rw-shared, inv. (*)      rw-shared      rw-shared, inv.
  *
- * inv.: invalidates all GPUs but the home and the writer. (*): with probability imst.demote the line is private
- * afterwards. A line becomes read-shared when the read is served, so a store that meets a pending read of another
- * GPU sends nothing. ASSUMPTION: the entries cost no memory traffic ("negligible" in the paper). Uncached and
- * private decide alike, so slices do not report local reads. */
+ * inv.: invalidates all GPUs but the home and the writer (coherence.h). (*): with probability imst.demote the line
+ * is private afterwards. imst.remote_write_shares=false: a remote write leaves an uncached or private line private.
+ * A line becomes read-shared when the read is served, so a store that meets a pending read of another GPU sends
+ * nothing. ASSUMPTION: the entries cost no memory traffic ("negligible" in the paper); atomics and reductions count
+ * as writes of the GPU whose SM issued them. Uncached and private decide alike, so slices do not report local
+ * reads. */
 #include "llc/coherence.h"
 
 struct imst_step imst_step_of(enum imst_state state, enum coherence_event e)
@@ -45,6 +47,7 @@ static uint64_t on(struct coherence *k, enum coherence_event e, uint64_t line, u
         step.next = IMST_PRIVATE;
         k->stats->demotions++;
     }
+    if (e == COHERENCE_REMOTE_WRITE && !step.broadcast && !k->remote_write_shares) step.next = IMST_PRIVATE;
     if (step.next != *state) count(k, step.next);
     *state = step.next;
     return step.broadcast ? others : 0;

@@ -11,6 +11,7 @@
 
 #include "llc/rdc.h"
 #include "llc/slice_tags.h"
+#include "llc/spill.h"
 
 /* True if the front request will find no free MSHR in the next cycle. The stall is then recorded now, and
  * the next activation is that of the next fill. False in all cases that need more than a tag lookup. */
@@ -173,6 +174,15 @@ static inline bool rdc_unblocks(const struct slice *s)
            (s->blocked == &r->stats.wait_reset && !r->reset_left);
 }
 
+/* The ring of the RDC goes below the demand operations of the channel; those for system memory use another way. */
+static inline void step_rdc(struct slice *s, uint64_t now)
+{
+    const uint32_t spilled = spill_ops(s->spill);
+    s->ops_count -= spilled;
+    rdc_step(s, now);
+    s->ops_count += spilled;
+}
+
 /* Wake-up handler of a slice with remote lines. Bypassing requests need no tag lookup. The handler therefore
  * runs own_stages() only if a request for the tag stage is present, own_cyc is due, or s->run_own_stages is
  * set (a stage is blocked, a flush is active, or a page-walk read waits). extended: the slice has a remote
@@ -199,7 +209,7 @@ static inline __attribute__((always_inline)) void wake_remote(struct slice *s, u
     }
     next = min_u64(min_u64(next, s->own_cyc), remote_send(s, now, extended));
     if (extended && f->rdc) {
-        if (rdc_busy(f->rdc)) rdc_step(s, now);
+        if (rdc_busy(f->rdc)) step_rdc(s, now);
         if (s->run_own_stages && rdc_unblocks(s)) next = now + 1;
     }
     if (s->run_own_stages && s->blocked == &s->stats.wait_forward && f->out.count < s->spec->forward_queue)

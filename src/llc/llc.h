@@ -134,6 +134,7 @@ struct slice_wiring {
     const struct organisation *organisation; /* organisation of the chiplet: rules of paths */
     const uint32_t *slice_components;        /* components of all slices of the machine */
     struct copy_epoch *epoch;                /* epoch of the chiplet */
+    struct spill *spill;                     /* CPU link of the GPU (spill.h); NULL: none */
     void *pages;                             /* argument of page_line_done; NULL: pages keep their frame */
     void (*page_line_done)(void *pages, uint32_t move); /* called when memory accepts a line of a migration */
 };

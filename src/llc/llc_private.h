@@ -161,6 +161,7 @@ struct slice {
     size_t app_stride;
     uint64_t owners;             /* bit per application that owns the channel */
     struct remote_lines *remote; /* NULL: the slice has no network to other slices */
+    struct slice_spill *spill;   /* NULL: no page lies in system memory */
     struct read_once *once;      /* no-allocate entries, see read_once.c; NULL: every miss allocates */
     bool has_input; /* path.has_bypass: local_input.c accepts the requests of SMs before the tag stage */
     /* slice_depths(): sum of the cycles in which MSHRs were freed minus the sum of those in which they were
@@ -318,6 +319,8 @@ static inline bool counts_as_access(const struct request *r)
 {
     return r->kind != REQUEST_WALK && !(r->flags & (REQUEST_CONTEXT | REQUEST_PAGE | REQUEST_MIGRATE));
 }
+/* A line of a page that the copy engine reads or writes at its port of the network (pages/copy_engine.c). */
+static inline bool is_engine_request(const struct request *r) { return r->flags & REQUEST_PAGE && !r->via; }
 /* The slice has, or is about to have, the line that the request touches. */
 static inline void count_app_hit(const struct slice *s, const struct request *r)
 {
@@ -483,6 +486,12 @@ void slice_push_writes(struct slice *s, uint64_t now, uint64_t line, const uint6
 /* Invalidates the copy of a line; no effect on a slice that does not write through. */
 void slice_snoop(struct slice *s, uint64_t line);
 
+/* ---- page_lines.c ---- */
+
+/* Writes a line of a page, which a request carries, to memory: a line that was fetched to its new slice (bytes[0]: the
+ * line there), or a write of the copy engine. Returns the cycle in which the data port takes it. */
+uint64_t slice_write_page_line(struct slice *s, uint64_t now, uint32_t idx);
+
 /* ---- flush.c ---- */
 
 /* Simulates a cycle of the active flush. */
@@ -495,6 +504,11 @@ void slice_wake_remote(void *self, uint64_t now);   /* for slices with remote li
 void slice_wake_extended(void *self, uint64_t now); /* also with a remote data cache or invalidations */
 
 void slice_push_op(struct slice *s, struct memory_op op);
+/* For spill.c. The operation joins the queue of the channel; system memory has accepted it; it answers a read. */
+void slice_push_to_channel(struct slice *s, const struct memory_op *op);
+void slice_system_accepted(struct slice *s, const struct memory_op *op, uint64_t tick);
+void slice_system_done(struct slice *s, uint32_t tag_line, uint8_t sectors, uint64_t sent_tick,
+                       uint64_t tick);
 /* Turns exact accept times of the slice's channels on or off. A deferred channel leaves operations in
  * ops_count that it would already have accepted. The count must be exact when it nears the memory-queue
  * limit, which stalls the tag stage, and during a flush, which ends at ops_count == 0. */

@@ -1,5 +1,5 @@
-/* page_lines: lines of pages that get another frame (pages/) leave the slice: the slice writes dirty bytes back
- * and invalidates the line. */
+/* page_lines: lines of pages that get another frame (pages/). Lines of the old frame leave the slice: the slice
+ * writes dirty bytes back and invalidates the line. Lines of the new frame go to memory. */
 #include "check/fault.h"
 #include "llc/slice_memory.h"
 
@@ -34,4 +34,21 @@ enum page_line slice_evict_page_line(struct slice *s, uint64_t line, uint32_t mo
     slice_drop_line(s, now, at_line);
     s->stats.page_evictions++;
     return writes ? PAGE_LINE_WRITES : PAGE_LINE_ABSENT;
+}
+
+uint64_t slice_write_page_line(struct slice *s, uint64_t now, uint32_t idx)
+{
+    const struct request *r = at(s, idx);
+    struct memory_op op = {.line = r->kind == REQUEST_WRITE ? r->home.line : r->bytes[0],
+                           .tag_line = MEMORY_OP_WRITE,
+                           .move = r->owner + 1,
+                           .ready_tick = (now + s->spec->fill_latency_cyc) * s->spec->ticks_per_cycle};
+    slice_columns(s->spec, SECTORS_ALL, &op.first_column, &op.column_count);
+    const uint64_t start = use_port(s, now, s->spec->line_cyc);
+    if (s->wire.check) check_page_write(s->wire.check, idx, op.line);
+    s->stats.page_writes++;
+    s->stats.memory_writes++;
+    s->stats.memory_write_columns += op.column_count;
+    slice_push_op(s, op);
+    return start;
 }

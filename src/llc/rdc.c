@@ -133,6 +133,7 @@ static void queue_operation(struct slice *s, uint64_t now, struct rdc_entry what
     DIAG_ASSERT(r->free_count);
     struct rdc_entry *const e = take_entry(r, &idx);
     *e = what;
+    r->changes += what.reads_tag;
     enqueue(r, idx);
     own_due(s, now + 1);
 }
@@ -156,7 +157,8 @@ void rdc_step(struct slice *s, uint64_t now)
     struct rdc *const r = s->remote->rdc;
     if (!rdc_busy(r)) return;
     s->waits_for_memory = true; /* the channel wakes the slice when it accepts */
-    if (s->ops_count) return;
+    const bool urgent = r->queue.count && (r->changes || !r->free_count);
+    if (urgent ? !slice_memory_has_room(s) : s->ops_count) return;
     if (!r->queue.count) {
         r->stats.reset_lines++;
         push_line(s, now, --r->reset_left, MEMORY_OP_WRITE, 1);
@@ -167,9 +169,11 @@ void rdc_step(struct slice *s, uint64_t now)
     r->queue.first = e->next;
     r->queue.count--;
     if (e->reads_tag) {
+        r->changes--;
         push_line(s, now, e->set, RDC_TAG_QUEUE | idx, 1);
         return;
     }
+    r->changes -= e->writes_after;
     push_line(s, now, e->set, MEMORY_OP_WRITE, 1);
     free_entry(r, idx);
 }
@@ -218,10 +222,12 @@ void rdc_memory_done(struct slice *s, uint32_t tag_line, uint64_t ready_cyc)
         const uint32_t idx = tag_line & ~RDC_TAG_QUEUE;
         struct rdc_entry *const e = &r->entries[idx];
         e->reads_tag = false;
-        if (e->writes_after)
+        if (e->writes_after) {
+            r->changes++;
             enqueue(r, idx);
-        else
+        } else {
             free_entry(r, idx);
+        }
     } else {
         const uint32_t line = tag_line & ~RDC_TAG_PROBE;
         if (s->lines[line].from_rdc) {

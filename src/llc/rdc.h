@@ -18,9 +18,10 @@
  *  2. Operations on a set take effect in the order in which the slice issues them. The tags change at issue; the
  *     memory operations follow in time. ASSUMPTION: an operation that finds an older one of its set in a queue is
  *     served from the queue entry, at the latency of memory.
- *  3. The queue is below demand reads: it reaches the channel while no other operation of the slice waits. A fill
- *     that finds no entry is not written. Stores and atomics wait for an entry, invalidations wait in a list of
- *     coherence.c; entries are freed by memory alone.
+ *  3. Fills are below demand reads: a queue of fills reaches the channel while no other operation of the slice waits.
+ *     Writes of other GPUs wait for updates and clears, so a queue with one of these, or a full one, takes its turn
+ *     with demand reads, in order. A fill that finds no entry is not written. Stores and atomics wait for an
+ *     entry, invalidations wait in a list of coherence.c; entries are freed by memory alone.
  *
  * Host memory: tags are allocated in chunks when their first set is filled. */
 #ifndef ATOLL_LLC_RDC_H
@@ -72,6 +73,7 @@ struct rdc {
     struct rdc_entry *entries;
     uint32_t free, free_count; /* list of free entries */
     struct rdc_list queue;     /* entries with a memory operation to be issued */
+    uint32_t changes;          /* of these: updates and clears */
     struct rdc_miss *misses;   /* ring */
     uint32_t misses_mask, misses_head, misses_count;
     uint32_t epoch;              /* at the last operation */

@@ -274,23 +274,6 @@ void remote_send_page_line(struct slice *s, uint64_t now)
     send_out(s, now, idx, s->spec->miss_latency_cyc);
 }
 
-/* Writes a line that has arrived to memory. */
-static void write_page_line(struct slice *s, uint64_t now, uint32_t idx)
-{
-    const struct request *r = at(s, idx);
-    struct memory_op op = {.line = r->bytes[0],
-                           .tag_line = MEMORY_OP_WRITE,
-                           .move = r->owner + 1,
-                           .ready_tick = (now + s->spec->fill_latency_cyc) * s->spec->ticks_per_cycle};
-    slice_columns(s->spec, SECTORS_ALL, &op.first_column, &op.column_count);
-    (void)use_port(s, now, s->spec->line_cyc);
-    if (s->wire.check) check_page_write(s->wire.check, idx, op.line);
-    s->stats.page_writes++;
-    s->stats.memory_writes++;
-    s->stats.memory_write_columns += op.column_count;
-    slice_push_op(s, op);
-}
-
 /* ---- replies of other slices ---- */
 
 void remote_receive(struct slice *s, uint64_t now)
@@ -306,7 +289,7 @@ void remote_receive(struct slice *s, uint64_t now)
     r->via = 0;
     if (r->flags & REQUEST_PAGE) {
         s->stats.remote_latency_cyc += now - r->sent_cyc;
-        write_page_line(s, now, idx);
+        (void)slice_write_page_line(s, now, idx);
         pool_give(s->wire.requests, idx);
         return;
     }

@@ -3,12 +3,13 @@
 
 #include "llc/coherence.h"
 #include "llc/rdc.h"
+#include "llc/spill.h"
 
 uint32_t slice_set_of(const struct slice_spec *p, uint64_t line) { return set_in(p, line); }
 
 uint32_t slice_home(const struct slice_spec *p, uint64_t line)
 {
-    const uint64_t address = line << LINE_LOG2, chiplet = address >> p->map->bits;
+    const uint64_t address = line << LINE_LOG2, chiplet = dram_map_chiplet(p->map, address);
     const struct dram_place place = dram_map_place(p->map, address & (((uint64_t)1 << p->map->bits) - 1));
     const uint32_t channel = ((uint32_t)chiplet << p->map->width[DRAM_FIELD_CHANNEL]) + place.channel;
     return channel * p->slices_per_channel + place.slice;
@@ -27,8 +28,8 @@ uint64_t slice_waiting(const struct slice *s)
 static uint64_t waiting_ticks(const struct slice *s, uint64_t tick)
 {
     uint64_t sum = 0;
-    for (uint32_t q = 0; q < s->spec->channels; q++) {
-        const struct memory_queue *const ops = &s->queues[q].ops;
+    for (uint32_t q = 0; q < s->spec->channels + (s->spill != NULL); q++) {
+        const struct memory_queue *const ops = q < s->spec->channels ? &s->queues[q].ops : &s->spill->ops;
         const size_t front = (size_t)(ops->front - ops->ring);
         for (uint32_t k = 0; k < ops->count; k++) {
             const uint64_t ready_tick = ops->ring[(front + k) & s->ops_mask].ready_tick;
@@ -118,6 +119,7 @@ struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const st
         ring->ready_tick = ENGINE_NEVER;
         s->queues[k].fills = ARENA_ARRAY(a, struct fill, s->fills_mask + (size_t)1);
     }
+    s->spill = spill_join(wiring->spill, a, s, s->ops_mask + 1);
     s->flush_cursor = lines;
     if (spec->count_lines) {
         s->line_requests = ARENA_ARRAY(a, uint32_t, lines);
@@ -130,7 +132,8 @@ struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const st
     if (wiring->forwards && config_slices_coherent(wiring->organisation->config)) coherent_new(s, a);
     if (!s->ops_inexact_max && wiring->channels_sync) slice_update_exact_accept(s);
     s->basic = !s->remote && !s->copies && !s->line_requests && !wiring->monitor.on_request &&
-               !spec->may_write_through && spec->channels == 1 && !spec->stack_width && !wiring->pages;
+               !spec->may_write_through && spec->channels == 1 && !spec->stack_width && !wiring->pages &&
+               !wiring->spill;
     s->component = engine_add(wiring->engine, (struct component_spec){.name = name,
                                                                       .self = s,
                                                                       .domain = wiring->domain,

@@ -131,6 +131,32 @@ void slice_memory_accepted_checked(void *slice, uint32_t queue_idx, uint64_t tic
     slice_memory_accepted(slice, queue_idx, tick);
 }
 
+/* ---- system memory (spill.h) ---- */
+
+void slice_push_to_channel(struct slice *s, const struct memory_op *op)
+{
+    struct channel_queue *const l = &s->own_queue;
+    *op_place(s, l) = *op;
+    op_joins(s, l, 0, op->ready_tick);
+}
+
+static void check_system_op(const struct slice *s, const struct memory_op *op)
+{
+    if (FAULT_FIRES(spill_loses_write) && memory_op_is_write(op)) return;
+    if (memory_op_is_write(op))
+        check_memory_write(s->wire.check, op->line);
+    else
+        check_memory_read(s->copies, op->tag_line, op->line,
+                          slice_sectors(s->spec, op->first_column, op->column_count));
+}
+
+void slice_system_accepted(struct slice *s, const struct memory_op *op, uint64_t tick)
+{
+    s->memory_wait_ticks += tick - op->ready_tick;
+    if (s->copies) check_system_op(s, op);
+    if (needs_accept_wakeup(s)) slice_wake_on_accept(s, tick);
+}
+
 /* ---- fills ---- */
 
 void slice_push_fill(struct slice *s, uint32_t tag_line, uint8_t sectors, uint64_t ready_cyc)
@@ -178,6 +204,24 @@ static __attribute__((noinline)) void return_read(struct slice *s, uint32_t queu
         push_fill(s, queue_idx, (struct fill){.ready_cyc = ready, .tag_line = tag_line, .sectors = sectors});
     fetch_for_last(s, &s->queues[queue_idx]);
     if (first) engine_wake(s->wire.engine, s->component, ready);
+}
+
+/* Fills of channels that were announced for later cycles stay behind this one: a queue is in the order of time. */
+void slice_system_done(struct slice *s, uint32_t tag_line, uint8_t sectors, uint64_t sent_tick, uint64_t tick)
+{
+    struct channel_queue *const l = &s->own_queue;
+    const uint64_t now = engine_now(s->wire.engine, s->wire.domain);
+    const uint64_t ready = fill_cyc(s, tick) > now ? fill_cyc(s, tick) : now + 1;
+    const struct fill f = {.ready_cyc = ready, .tag_line = tag_line, .sectors = sectors};
+    count_latency(s, tick - sent_tick);
+    (void)append_fill(s, l);
+    uint32_t at_entry = l->fills_head + l->fills_count - 1;
+    for (; at_entry != l->fills_head && l->fills[(at_entry - 1) & s->fills_mask].ready_cyc > ready;
+         at_entry--)
+        l->fills[at_entry & s->fills_mask] = l->fills[(at_entry - 1) & s->fills_mask];
+    l->fills[at_entry & s->fills_mask] = f;
+    if (s->remote) own_due(s, fill_due(s, false));
+    engine_wake(s->wire.engine, s->component, ready);
 }
 
 void slice_memory_done(void *slice, uint32_t queue_idx, uint64_t tag, uint64_t accept_tick, uint64_t tick)

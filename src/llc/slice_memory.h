@@ -3,12 +3,15 @@
  *   tag stage ─► push_op() ─► channel_queue.ops ─► channel (dram/channel.h)
  *   fill stage (slice_fill.h) ◄── channel_queue.fills ◄── slice_memory_done()
  *
+ * Operations for system memory leave the way at push_op() (spill.h).
+ *
  * Included by the files of a slice and by channel_reads.c, the joint loop of channel and slices in windows.
  */
 #ifndef ATOLL_LLC_SLICE_MEMORY_H
 #define ATOLL_LLC_SLICE_MEMORY_H
 
 #include "llc/llc_private.h"
+#include "llc/spill.h"
 
 static inline void columns(const struct slice_spec *p, uint8_t sectors, uint8_t *first, uint8_t *count)
 {
@@ -43,6 +46,7 @@ static SLICE_HOT void op_joins(struct slice *s, struct channel_queue *l, uint32_
 static SLICE_HOT void push_op(struct slice *s, struct memory_op op, bool basic)
 {
     const struct slice_spec *p = s->spec;
+    if (!basic && s->spill && spill_takes(s, &op)) return;
     const uint32_t queue_idx =
         !basic && p->channels > 1 ? dram_map_place_line(p->map, op.line).channel % p->channels : 0;
     struct channel_queue *l = basic ? &s->own_queue : &s->queues[queue_idx];

@@ -31,7 +31,7 @@ static SLICE_HOT void queue_reply(struct slice *s, uint32_t idx, bool is_hit, ui
     if (basic && inject_reply(s, idx, r, is_hit, ready, now)) return;
     if (!basic && s->remote && ready < s->remote->inv_ack_cyc && request_writes(r))
         ready = s->remote->inv_ack_cyc;
-    if (!basic && s->remote && s->remote->coherence && request_writes(r) && r->acks &&
+    if (!basic && s->remote && s->remote->coherence && request_writes(r) && r->round &&
         !FAULT_FIRES(vi_answers_early)) {
         coherence_hold(s, now, idx, ready);
         return;

@@ -310,12 +310,31 @@ static inline void evict_for_migration(struct slice *s, uint64_t now, uint32_t l
     slice_drop_line(s, now, line);
 }
 
+/* A line of a page that the copy engine reads or writes. Neither stays in the slice: a fill leaves it with its reply,
+ * and a write goes to memory, which tells pages/ when it has accepted the line. The engine gets a reply to both. */
+static inline bool serve_engine(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint32_t line)
+{
+    struct request *const r = at(s, idx);
+    if (line != TAGS_NONE) evict_for_migration(s, now, line);
+    if (r->kind == REQUEST_WRITE)
+        queue_reply(s, idx, true, slice_write_page_line(s, now, idx) + s->spec->latency_cyc, now, false);
+    else if (!miss(s, now, idx, set, false))
+        return false;
+    s->stats.requests++;
+    s->stats.tag_cycles++;
+    s->stats.page_requests++;
+    if (s->apps) app_of(s, r)->llc_requests++;
+    on_arrival(s, r, now);
+    return true;
+}
+
 static SLICE_HOT bool serve(struct slice *s, uint64_t now, uint32_t idx, bool basic)
 {
     struct request *r = at(s, idx);
     const uint32_t set = set_of(s, r->home.line);
     uint32_t line = tags_find(&s->tags, set, r->home.line);
     if (line != TAGS_NONE && tags_used(&s->tags, line ^ 1) && FAULT_FIRES(llc_wrong_hit)) line ^= 1;
+    if (!basic && is_engine_request(r)) return serve_engine(s, now, idx, set, line);
     if (!basic && line != TAGS_NONE && r->flags & REQUEST_MIGRATE) {
         evict_for_migration(s, now, line);
         line = TAGS_NONE;
@@ -368,7 +387,7 @@ static SLICE_HOT bool serve_next(struct slice *s, uint64_t now, uint32_t walk, u
     if (!basic && list && !from_walker) s->remote->local_sum += now;
     if (!list) fabric_take(&s->wire.fabric->request, now, s->wire.slice_idx);
     if (from_walker) return true;
-    if (!basic && s->wire.monitor.on_request)
+    if (!basic && s->wire.monitor.on_request && !is_engine_request(at(s, idx)))
         s->wire.monitor.on_request(s->wire.monitor.self, at(s, idx), s->wire.slice_idx,
                                    s->stats.read_misses != misses, now);
     s->more = port_front(s, now, basic) != REQUEST_NONE;

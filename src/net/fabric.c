@@ -12,7 +12,8 @@ uint32_t fabric_request_bytes(const struct fabric *f, const struct request *r)
 {
     switch ((enum request_kind)r->kind) {
     case REQUEST_WRITE:
-        return f->write_is_literal ? f->write_bytes : f->header_bytes + request_byte_count(r->bytes);
+        if (f->write_is_literal && !(r->flags & REQUEST_PAGE)) return f->write_bytes; /* a store of an SM */
+        return f->header_bytes + request_byte_count(r->bytes);
     case REQUEST_ATOMIC:
     case REQUEST_REDUCTION:
         return f->header_bytes + request_byte_count(r->bytes); /* operands of the lanes; ASSUMPTION */
@@ -340,7 +341,8 @@ void fabric_init(struct fabric *f, struct arena *a, struct engine *e, const stru
                  uint32_t chiplet, struct pool *requests, uint32_t net_domain, uint32_t tag_latency_cyc,
                  const uint32_t *sms, const uint32_t *slices)
 {
-    const uint32_t sm_count = config_sms_per_chiplet(c), slice_count = config_slices_per_chiplet(c);
+    const uint32_t sm_count = config_sms_per_chiplet(c) + config_copy_ports(c),
+                   slice_count = config_slices_per_chiplet(c);
     const struct port_range sm = {sms, chiplet * sm_count, sm_count};
     const struct port_range slice = {slices, chiplet * slice_count, slice_count};
     *f = (struct fabric){.engine = e,

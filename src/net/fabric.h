@@ -1,4 +1,5 @@
-/* fabric: the networks of one chiplet, with the SMs and slices at their ports.
+/* fabric: the networks of one chiplet, with the SMs and slices at their ports. An engine that copies pages
+ * (config_copy_ports()) has the port after those of the SMs and counts as one more SM here.
  *
  *   SM ── try_request ──► request ──► at / take ── slice        each of the four networks
  *   SM ◄─ at / take ── reply ◄── try_reply ─────── slice        is a side: struct fabric_side
@@ -73,7 +74,8 @@ struct fabric {
     struct traffic traffic; /* traffic between partitions; its arrays are shared by all chiplets */
 };
 
-/* sms, slices: component numbers over the whole machine; both arrays may be filled after the call.
+/* sms, slices: component numbers over the whole machine; both arrays may be filled after the call. sms ends with
+ * the engine that copies pages, if there is one.
  * tag_latency_cyc: latency between the arrival of a request and its tag lookup, simulated by the network. */
 void fabric_init(struct fabric *f, struct arena *a, struct engine *e, const struct config *c,
                  uint32_t chiplet, struct pool *requests, uint32_t net_domain, uint32_t tag_latency_cyc,

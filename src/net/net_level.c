@@ -140,7 +140,7 @@ static struct net_spec requests_of(const struct config *c, enum net_level level)
     switch (level) {
     case NET_LEVEL_net:
     case NET_LEVELS:
-        s.sources = config_sms_per_chiplet(c) + gates;
+        s.sources = config_sms_per_chiplet(c) + config_copy_ports(c) + gates;
         s.sinks = config_slices_per_chiplet(c) + gates;
         if (config_slices_by_partition(c)) s.groups = c->chiplet.partitions;
         break;

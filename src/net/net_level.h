@@ -18,7 +18,7 @@ bool net_level_used(const struct config *c, enum net_level level);
  * the ports of SMs and slices. */
 uint32_t net_level_gates(const struct config *c, enum net_level level);
 uint64_t net_level_clock(const struct config *c, enum net_level level);
-/* The number of ports follows from the level. net: SMs x slices of a chiplet; slice_net: slices x slices;
+/* The number of ports follows from the level. net: SMs and copy engine x slices of a chiplet; slice_net: slices x slices;
  * both with gate ports. chiplet_net: chiplets of a GPU; gpu_net: GPUs. */
 struct net_spec net_level_spec(const struct config *c, enum net_level level, enum net_direction direction);
 /* Registers the statistics of a network in the group of its level. */

@@ -9,12 +9,13 @@ void traffic_init(struct traffic *t, struct arena *a, const struct config *c)
     const uint32_t sms = partitions * c->partition.sms, slices = partitions * c->partition.slices;
     const bool counted = partitions <= TRAFFIC_PARTITIONS_MAX;
     *t = (struct traffic){.partitions = counted ? partitions : 0, .slices = slices};
-    t->sm_row = ARENA_ARRAY(a, uint64_t *, sms);
+    t->sm_row = ARENA_ARRAY(a, uint64_t *, sms + 1);
     t->slice_row = ARENA_ARRAY(a, uint64_t *, slices);
     t->bytes = ARENA_ARRAY(a, uint64_t, (size_t)(counted ? partitions : 1) * slices);
     t->between = ARENA_ARRAY(a, uint64_t, counted ? (size_t)partitions * partitions : 1);
     for (uint32_t k = 0; k < sms; k++)
         t->sm_row[k] = t->bytes + (counted ? (size_t)(k / c->partition.sms) * slices : 0);
+    if (config_copy_ports(c)) t->sm_row[sms] = ARENA_ARRAY(a, uint64_t, slices);
     for (uint32_t k = 0; k < slices; k++)
         t->slice_row[k] = t->bytes + (counted ? (size_t)(k / c->partition.slices) * slices : 0);
 }

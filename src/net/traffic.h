@@ -9,8 +9,10 @@
 enum { TRAFFIC_PARTITIONS_MAX = 256 }; /* machines with more partitions are not counted */
 
 struct traffic {
-    uint64_t *bytes;      /* [partition of the SM][slice] */
-    uint64_t **sm_row;    /* [SM] row of bytes of the SM's partition */
+    uint64_t *bytes; /* [partition of the SM][slice] */
+    uint64_t *
+        *sm_row; /* [SM] row of bytes of the SM's partition; then a row of the engine that copies pages, which
+                             is in no partition */
     uint64_t **slice_row; /* [slice] row of bytes of the slice's partition */
     uint64_t *between;    /* [partition of the SM][partition of the slice], see traffic_between() */
     uint32_t slices;

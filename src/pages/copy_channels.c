@@ -82,6 +82,7 @@ static void read_lines(struct copy_channels *s)
                                  .column_count = (uint8_t)s->columns,
                                  .ready_tick = ready_tick});
         s->life->stats->copied_lines++;
+        s->life->stats->copied_columns += s->columns;
         if (++c->sent == s->life->lines) s->first = c->next;
     }
 }

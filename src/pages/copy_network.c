@@ -1,4 +1,4 @@
-/* copy_network: copies a page through the network of the slices. Active where slices forward to slices.
+/* copy_network: copies a page through the network between slices. Active where slices forward to slices.
  *
  *   home slice of a line  --far_reply network-->  slice of the new frame  -->  memory
  *

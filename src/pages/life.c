@@ -539,6 +539,7 @@ struct page_life *life_new(struct arena *a, const struct config *c, struct pages
                             .cool_down = c->pages.cool_down,
                             .move_limit = c->runtime.moves};
     l->follows = config_pages_follow(c);
+    l->all_fault = c->pages.faulting == page_faulting_all;
     l->fault_cyc = c->pages.fault_cyc;
     l->fault_interval_cyc = (uint32_t)c->pages.fault_interval_cyc;
     l->fault_limit = c->pages.faults ? c->pages.faults : UINT32_MAX;
@@ -555,6 +556,7 @@ struct page_life *life_new(struct arena *a, const struct config *c, struct pages
                                                                  .waits = waits});
     l->copier = c->pages.copier == page_engine_in_stack   ? copy_stack_new(a, c, l)
                 : c->pages.copier == page_engine_channels ? copy_channels_new(a, c, l)
+                : c->pages.copier == page_engine_network  ? copy_engine_new(a, c, l)
                                                           : copy_network_new(a, c, l);
     return l;
 }

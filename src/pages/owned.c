@@ -6,6 +6,9 @@
  *   in owned, outside gained             while gained is set, and its colour has at least   gained
  *                                        two pages more than the least filled gained colour
  *
+ * With pages.faulting=all every page moves once after a change of the set, whatever its colour; gained is not used.
+ * A page whose colour is owned may get another frame of this colour.
+ *
  * The driver clears gained when no colour of owned outside gained has so many pages more. Untouched pages stay.
  * The new frame is in the owned colour with the fewest pages of the application; ties: the lowest number.
  * page_app.planned counts a page in the colour where the page is or will be. */
@@ -65,7 +68,7 @@ void owned_set(struct page_life *l, uint32_t app, uint64_t gained)
 {
     struct page_owner *o = &l->owners[app];
     o->owned = mask_of(pages_owned(l->pages, app));
-    o->gained = gained & o->owned;
+    o->gained = l->all_fault ? 0 : gained & o->owned;
     if (o->gained == o->owned) o->gained = 0; /* no old colour is left */
     update(l, app);
 }
@@ -91,9 +94,11 @@ struct owner_stats *pages_owner_stats(struct pages *p, uint32_t app)
 
 /* ---- a page ---- */
 
-void owned_placed(struct page_life *l, uint32_t app)
+void owned_placed(struct page_life *l, uint64_t key)
 {
+    const uint32_t app = pages_key_app(key);
     l->owners[app].stats.placed++;
+    if (l->all_fault) (void)track_record(l, key); /* remembers the change before it */
     update(l, app);
 }
 
@@ -117,6 +122,7 @@ bool owned_must_move(const struct page_life *l, const struct page *page)
 {
     const uint32_t app = pages_key_app(page->key);
     const struct page_owner *o = &l->owners[app];
+    if (l->all_fault) return page->changes != o->changes && !page->context;
     if (owned_is_outside(l, page)) return true;
     if (!o->gained) return false;
     check_gained(l, app);
@@ -131,10 +137,12 @@ void owned_plan(struct page_life *l, struct page_move *m)
     struct page_app *a = &l->pages->apps[app];
     if (owned_is_outside(l, page))
         o->stats.faults_lost++;
+    else if (l->all_fault)
+        o->stats.faults_kept++;
     else
         o->stats.faults_gained++;
     a->planned[page->colour]--;
-    m->colour = fewest(a, owned_is_outside(l, page) ? o->owned : o->gained);
+    m->colour = fewest(a, owned_is_outside(l, page) || l->all_fault ? o->owned : o->gained);
     a->planned[m->colour]++;
     o->locked++;
     update(l, app);
@@ -163,6 +171,7 @@ void owned_moved(struct page_life *l, const struct page_move *m)
     o->stats.came++;
     o->stats.set_wait_cyc += m->copy.set_wait_cyc;
     m->page->colour = (uint16_t)m->colour;
+    m->page->changes = o->changes;
     update(l, app);
 }
 
@@ -177,6 +186,11 @@ void owned_sent(struct page_life *l, const struct page *page)
 {
     struct page_owner *o = &l->owners[pages_key_app(page->key)];
     if (page->context) return;
+    if (l->wire.check && l->all_fault && page->changes != o->changes)
+        diag_check_failed("--check: application %u sends a request to page 0x%llx, which has not moved since "
+                          "the last change of its "
+                          "channels",
+                          pages_key_app(page->key), (unsigned long long)pages_key_page(page->key));
     o->stats.requests++;
     if (!owned_is_outside(l, page)) return;
     o->stats.foreign_requests++;

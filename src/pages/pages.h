@@ -9,6 +9,7 @@
  *   owned.c         owned channels of an application that change: which pages must move, and where to
  *   copy_stack.c    copies a page inside its memory stacks
  *   copy_channels.c copies a page over the buses of its channels
+ *   copy_engine.c   copies a page over the networks of SMs and slices, through a port of its own
  *   touch.c         replicas that appear at the first touch of a node, without traffic and time
  *   profile.c       how the measured part uses each page, from a first pass without time
  *
@@ -58,6 +59,7 @@
 
 struct channel;
 struct check;
+struct fabric;
 struct owner_stats;
 struct page_life; /* pages_private.h */
 struct pages_wiring;
@@ -92,6 +94,7 @@ struct page_app {
 struct pages {
     const struct dram_map *map;  /* of every chiplet */
     struct dram_frames **frames; /* [chiplet] */
+    struct dram_frames **system; /* [chiplet] in system memory; NULL: no page is spilled */
     uint32_t chiplets, colours_per_chiplet, page_log2;
     uint32_t channels_per_chiplet, slices_per_channel;
     /* Slice of a line in a page = slice of the page's first line, XOR lower[low bits of the line's number],
@@ -118,6 +121,8 @@ struct pages {
     struct check *check;                /* NULL: no --check */
     uint64_t frames_used;               /* that hold pages and replicas; counted in stats.frames_peak */
     struct pages_stats stats;
+    struct spill_stats spill_stats;
+    double spill_share;
 };
 
 /* The rooms above, as callbacks. An MMU serves one GPU and one application or all of them; `key` selects it.
@@ -132,6 +137,8 @@ struct pages_wiring {
     struct channel *const *channels; /* of the machine */
     uint64_t *pending;               /* [channel] channel_wiring.pending */
     uint32_t clients;                /* slices that reach a channel */
+    struct fabric *fabric;           /* of the chiplet, for pages.copier=network; built later */
+    uint32_t *port_component;        /* the copier writes the component at its port of the fabric */
     uint32_t dram_domain;
     struct check *check; /* NULL: no --check */
     void *system;        /* argument of the callbacks */
@@ -179,7 +186,7 @@ static inline const uint64_t *pages_frame(const struct pages *p, uint64_t key)
 /* Home of a physical address. */
 static inline struct home pages_home(const struct pages *p, uint64_t address)
 {
-    const uint64_t chiplet = address >> p->map->bits;
+    const uint64_t chiplet = dram_map_chiplet(p->map, address);
     const struct dram_place at = dram_map_place(p->map, address & (((uint64_t)1 << p->map->bits) - 1));
     const uint32_t channel = (uint32_t)chiplet * p->channels_per_chiplet + at.channel;
     return (struct home){.line = address >> LINE_LOG2,
@@ -254,6 +261,8 @@ void pages_assign_range(struct pages *p, uint32_t app, uint64_t first, uint64_t 
                         const struct page_rule *rule);
 /* The colour of a frame. */
 uint32_t pages_colour_of(const struct pages *p, uint64_t frame);
+/* The memory of a chiplet: number of the first frame that never held a page. */
+uint64_t pages_frames_of(void *pages, uint32_t chiplet);
 /* True if all pages first to first + count - 1 have a rule. */
 bool pages_has_rules(const struct pages *p, uint32_t app, uint64_t first, uint64_t count);
 /* The run is over: placement policies check their parameters. */

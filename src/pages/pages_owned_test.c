@@ -121,6 +121,41 @@ BED_TEST(copies_over_channels_take_the_time_of_their_buses)
     }
 }
 
+#define ORI "pages.copier=network;pages.faulting=all;"
+
+/* 20 us per fault, 64 faults at a time; the engine copies the pages of 64 faults while the next 64 are served. */
+BED_TEST(copies_over_networks_take_the_time_of_their_faults)
+{
+    enum { PAGES = 2048 };
+    struct bed b;
+    open_pages(&b, ORI "pages.fault_cyc=28000;pages.faults=64", "0", PAGES);
+    own(&b, "1", "1");
+    expect_near(move_time(&b, PAGES), 28000 * PAGES / 64.0, 0.02);
+    expect_counts(&b, PAGES);
+    bed_close(&b);
+}
+
+/* Without the driver's time the port of the engine decides: 8 B of a read and 136 B of a write are 1 + 5 flits on the
+ * request network, a line and an acknowledgement 5 + 1 on the reply network. Packets of SMs are counted apart. */
+BED_TEST(copies_over_networks_take_the_flits_of_one_port)
+{
+    struct bed b;
+    open_pages(&b, ORI "pages.fault_cyc=1;pages.fault_interval_cyc=1", "0", 128);
+    own(&b, "1", "1");
+    const struct stats before = bed_stats(&b);
+    expect_near(move_time(&b, 128), 128 * 32 * 6, 0.03);
+    expect_counts(&b, 128);
+    const struct stats s = bed_stats(&b);
+    assert_int_equal(s.pages.lines, 128 * 32);
+    assert_int_equal(s.llc.page_writes, 128 * 32);
+    assert_int_equal(s.pages.engine_requests, 2 * 128 * 32);
+    assert_int_equal(s.llc.page_requests, 2 * 128 * 32);
+    assert_int_equal(s.pages.engine_bytes, 2 * 128 * 32 * (8 + 136));
+    assert_int_equal(s.llc.reads, before.llc.reads);
+    assert_int_equal(s.sm.requests_sent - before.sm.requests_sent, s.llc.writes - before.llc.writes);
+    bed_close(&b);
+}
+
 /* ---- which pages move ---- */
 
 /* Nothing is left over from a change: the slices hold no line, the L1 TLBs no translation. */
@@ -193,6 +228,40 @@ BED_TEST(untouched_pages_outlive_a_change_and_its_reverse)
     bed_close(&b);
 }
 
+/* pages.faulting=all: every page moves once after a change, also inside its colour, and only when it is touched. A page
+ * that is placed after the change does not move. */
+BED_TEST(every_touched_page_moves_once_after_a_change)
+{
+    static const char *const copiers[] = {"pages.copier=network;pages.faulting=all",
+                                          "pages.copier=channels;pages.faulting=all"};
+    for (size_t k = 0; k < 2; k++) {
+        struct bed b;
+        open_pages(&b, copiers[k], "0123", 96);
+        bed_run(&b, load_pages, 1, 2);
+        assert_int_equal(owner(&b)->stats.came, 0);
+        change(&b, "01", "", 96);
+        for (int again = 0; again < 2; again++) {
+            bed_run(&b, load_pages, 1, 2); /* pages 0 to 63: 16 of each colour */
+            bed_settle(&b);
+            assert_int_equal(owner(&b)->stats.faults_lost, 32);
+            assert_int_equal(owner(&b)->stats.faults_kept, 32);
+            assert_int_equal(owner(&b)->stats.came, 64);
+        }
+        for (uint32_t c = 0; c < 4; c++) assert_int_equal(pages_in(b.system->pages, 0, c), c < 2 ? 40 : 8);
+        bed_touch(&b, 0, A + 96 * PAGE, 32 * PAGE);
+        bed_run(&b, load_pages, 1, 4); /* pages 64 to 95 move, 96 to 127 are new */
+        bed_settle(&b);
+        assert_int_equal(owner(&b)->stats.came, 96);
+        change(&b, "01", "", 128); /* a change that leaves the set as it is moves them, too */
+        bed_run(&b, load_pages, 1, 4);
+        bed_settle(&b);
+        assert_int_equal(owner(&b)->stats.came, 224);
+        for (uint32_t c = 0; c < 4; c++) assert_int_equal(pages_in(b.system->pages, 0, c), c < 2 ? 64 : 0);
+        expect_counts(&b, 128);
+        bed_close(&b);
+    }
+}
+
 /* The masks are compared at an L2 TLB hit and at the end of a walk: with an L2 TLB that holds all pages, and with
  * one that holds a few. */
 BED_TEST(masks_are_compared_at_hits_and_at_walks)
@@ -218,8 +287,9 @@ BED_TEST(masks_are_compared_at_hits_and_at_walks)
 /* Dirty lines of the old frame are written back before the first line moves. */
 BED_TEST(dirty_lines_are_written_back_before_the_copy)
 {
-    static const char *const copiers[] = {"pages.copier=in_stack", "pages.copier=channels"};
-    for (size_t k = 0; k < 2; k++) {
+    static const char *const copiers[] = {"pages.copier=in_stack", "pages.copier=channels",
+                                          "pages.copier=network"};
+    for (size_t k = 0; k < 3; k++) {
         struct bed b;
         open_pages(&b, copiers[k], "0", 32);
         bed_run(&b, store_pages, 1, 1);
@@ -231,7 +301,7 @@ BED_TEST(dirty_lines_are_written_back_before_the_copy)
         bed_settle(&b);
         const struct stats s = bed_stats(&b);
         assert_int_equal(s.llc.page_evictions, 32);
-        assert_int_equal(s.llc.memory_writes, 32);
+        assert_int_equal(s.llc.memory_writes - s.llc.page_writes, 32);
         expect_counts(&b, 32);
         bed_close(&b);
     }
@@ -280,9 +350,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(page_move_takes_the_time_of_the_formula),
         cmocka_unit_test(copies_over_channels_take_the_time_of_their_buses),
+        cmocka_unit_test(copies_over_networks_take_the_time_of_their_faults),
+        cmocka_unit_test(copies_over_networks_take_the_flits_of_one_port),
         cmocka_unit_test(touched_pages_leave_lost_channels),
         cmocka_unit_test(touched_pages_move_to_gained_channels_until_they_are_balanced),
         cmocka_unit_test(untouched_pages_outlive_a_change_and_its_reverse),
+        cmocka_unit_test(every_touched_page_moves_once_after_a_change),
         cmocka_unit_test(masks_are_compared_at_hits_and_at_walks),
         cmocka_unit_test(dirty_lines_are_written_back_before_the_copy),
         cmocka_unit_test(the_driver_takes_a_fault_per_interval),

@@ -34,12 +34,13 @@ struct page {
     uint64_t written_cyc; /* first store, if `written` */
     uint16_t colour;      /* of the frame; pages.copier only */
     bool context;         /* of a block: stays, and is no access of the program; pages.copier only */
+    uint32_t changes;     /* page_owner.changes when it got its frame; pages.faulting=all only */
 };
 
 /* The masks of an application and its pages, see owned.c. */
 struct page_owner {
     uint64_t owned, gained; /* bit per colour; gained 0: none, or cleared */
-    uint64_t changes;       /* of the masks */
+    uint32_t changes;       /* of the masks */
     uint32_t locked;        /* pages locked because they must move */
     struct owner_stats stats;
 };
@@ -56,7 +57,7 @@ struct page_copy {
     struct page_copy *next;
 };
 
-/* How the bytes of a page reach their new frame; copy_network.c, copy_stack.c, copy_channels.c. */
+/* How the bytes of a page reach their new frame; copy_network.c, copy_stack.c, copy_channels.c, copy_engine.c. */
 struct page_copier {
     void *self;
     /* Begins a copy. The copier calls life_copied() when memory has accepted the last line. In a message. */
@@ -136,6 +137,7 @@ struct page_life {
     bool ticking;            /* a MESSAGE_INTERVAL is pending */
     /* pages.copier */
     bool follows;
+    bool all_fault; /* every page gets another frame after a change (pages.faulting=all) */
     struct page_owner owners[PAGES_APPS];
     uint32_t fault_limit, fault_interval_cyc;
     uint64_t fault_cyc;
@@ -200,7 +202,7 @@ void life_check_line(struct page_life *l, const struct page_copy *c, uint32_t li
 void owned_init(struct page_life *l);
 /* The owned colours of the application are those of pages_owned(). */
 void owned_set(struct page_life *l, uint32_t app, uint64_t gained);
-void owned_placed(struct page_life *l, uint32_t app);
+void owned_placed(struct page_life *l, uint64_t key);
 bool owned_is_outside(const struct page_life *l, const struct page *page);
 bool owned_must_move(const struct page_life *l, const struct page *page);
 /* Chooses the new colour of a page that must move. */
@@ -217,6 +219,7 @@ void owned_sent(struct page_life *l, const struct page *page);
 struct page_copier copy_stack_new(struct arena *a, const struct config *c, struct page_life *l);
 struct page_copier copy_channels_new(struct arena *a, const struct config *c, struct page_life *l);
 
+struct page_copier copy_engine_new(struct arena *a, const struct config *c, struct page_life *l);
 struct page_copier copy_network_new(struct arena *a, const struct config *c, struct page_life *l);
 
 #endif

@@ -61,4 +61,31 @@ const struct page_facts *page_profile_find(const struct page_profile *p, uint64_
     return at ? &p->facts[*at] : NULL;
 }
 
+struct heat {
+    uint64_t accesses, key;
+    uint32_t idx;
+};
+
+static int by_heat(const void *a, const void *b)
+{
+    const struct heat *l = a, *r = b;
+    if (l->accesses != r->accesses) return l->accesses < r->accesses ? -1 : 1;
+    return (l->key > r->key) - (l->key < r->key);
+}
+
+void page_profile_spill(struct page_profile *p, double share)
+{
+    const uint32_t spilled = (uint32_t)(share * p->count + 0.5);
+    if (!spilled) return;
+    struct heat *const heat = calloc(p->count, sizeof *heat);
+    if (!heat) diag_mistake("out of host memory for the profile of pages");
+    size_t cursor = 0;
+    uint32_t count = 0;
+    for (const struct map_entry *e; (e = map_next(&p->index, &cursor));)
+        heat[count++] = (struct heat){p->facts[e->value].accesses, e->key, (uint32_t)e->value};
+    qsort(heat, count, sizeof *heat, by_heat);
+    for (uint32_t k = 0; k < spilled; k++) p->facts[heat[k].idx].spilled = true;
+    free(heat);
+}
+
 uint64_t page_profile_pages(const struct page_profile *p) { return p->count; }

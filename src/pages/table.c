@@ -6,6 +6,7 @@
 #include "base/grow.h"
 #include "check/check.h"
 #include "pages/pages_private.h"
+#include "pages/profile.h"
 #include "policy/page_replication/page_replication.h"
 
 /* ---- frames ---- */
@@ -44,9 +45,21 @@ uint64_t pages_take_frame(struct pages *p, uint32_t app, uint32_t colour)
             "frames; raise its share of apps.channels or gpu.memory_size (and dram.rows), or use a "
             "smaller workload",
             app, (unsigned long long)p->apps[app].pages, owned->count, pages_colours(p));
-    diag_mistake("device memory is full: %llu pages are placed; raise gpu.memory_size (and dram.rows) or use "
-                 "a smaller workload",
-                 (unsigned long long)p->frame_of.count);
+    uint64_t frames = 0;
+    for (uint32_t k = 0; k < p->chiplets; k++)
+        frames += dram_frames_per_colour(p->frames[k]) * p->colours_per_chiplet;
+    diag_mistake(
+        "device memory is full: %llu pages of %llu KiB are placed, %llu fit, and the workload touches "
+        "more; raise gpu.memory_size (and dram.rows), keep a share of the pages in system memory "
+        "(spill.share, now %g) or use a smaller workload",
+        (unsigned long long)p->frame_of.count, (unsigned long long)1 << p->page_log2 >> 10,
+        (unsigned long long)frames, p->spill_share);
+}
+
+uint64_t pages_frames_of(void *pages, uint32_t chiplet)
+{
+    const struct pages *p = pages;
+    return dram_frames_used(p->frames[chiplet], 0);
 }
 
 bool table_try_frame(struct pages *p, uint32_t app, uint32_t colour, uint64_t *frame)
@@ -57,12 +70,13 @@ bool table_try_frame(struct pages *p, uint32_t app, uint32_t colour, uint64_t *f
 
 void table_give_frame(struct pages *p, uint64_t frame)
 {
+    DIAG_ASSERT(!dram_map_in_system(p->map, frame));
     dram_frames_give(p->frames[frame >> p->map->bits], chiplet_address(p, frame));
 }
 
 uint32_t pages_colour_of(const struct pages *p, uint64_t frame)
 {
-    const uint64_t chiplet = frame >> p->map->bits;
+    const uint64_t chiplet = dram_map_chiplet(p->map, frame);
     return (uint32_t)chiplet * p->colours_per_chiplet +
            dram_frames_colour_of(p->frames[chiplet], chiplet_address(p, frame));
 }
@@ -185,9 +199,28 @@ bool pages_has_rules(const struct pages *p, uint32_t app_idx, uint64_t first, ui
     return true;
 }
 
+static bool is_spilled(const struct pages *p, uint64_t key)
+{
+    const struct page_facts *f = p->system && p->profile ? page_profile_find(p->profile, key) : NULL;
+    return f && f->spilled;
+}
+
+/* A frame in system memory, behind the slices of the colour's chiplet. */
+static uint64_t take_system_frame(struct pages *p, uint32_t colour)
+{
+    const uint32_t chiplet = colour / p->colours_per_chiplet;
+    uint64_t frame;
+    if (!dram_frames_try_take(p->system[chiplet], colour % p->colours_per_chiplet, &frame))
+        diag_mistake("system memory is full: it holds %llu pages of GPU %u; lower spill.share",
+                     (unsigned long long)dram_frames_per_colour(p->system[chiplet]), chiplet);
+    p->spill_stats.pages++;
+    return frame | (uint64_t)chiplet << p->map->bits | dram_map_system_bit(p->map);
+}
+
 uint64_t pages_take_counted_frame(struct pages *p, uint64_t key, uint32_t colour)
 {
-    const uint64_t frame = pages_take_frame(p, pages_key_app(key), colour);
+    const uint64_t frame =
+        is_spilled(p, key) ? take_system_frame(p, colour) : pages_take_frame(p, pages_key_app(key), colour);
     count_page(p, key, frame);
     p->apps[pages_key_app(key)].planned[pages_colour_of(p, frame)]++;
     add_frames(p, 1);
@@ -224,7 +257,7 @@ uint64_t pages_place(struct pages *p, uint32_t sm, uint64_t key)
     DIAG_ASSERT(fresh);
     app->pages++;
     p->placed_by_rule += r != NULL;
-    if (pages_follow(p)) owned_placed(p->life, app_idx);
+    if (pages_follow(p)) owned_placed(p->life, key);
     return entry;
 }
 
@@ -329,6 +362,12 @@ struct pages *pages_new(struct arena *a, const struct config *c, const struct pa
         dram_frames_reserve(p->frames[k], c->rdc.size);
     }
     p->colours_per_chiplet = dram_frames_colours(p->frames[0]);
+    if (config_spills(c)) {
+        p->system = ARENA_ARRAY(a, struct dram_frames *, p->chiplets);
+        for (uint32_t k = 0; k < p->chiplets; k++) p->system[k] = dram_frames_new(a, w->map);
+        p->spill_share = c->spill.share;
+        STATS_REGISTER(w->stats, spill, &p->spill_stats, STATS_EVERYWHERE);
+    }
     static const enum node_level levels[page_level_count] = {[page_level_partition] = NODE_PARTITION,
                                                              [page_level_chiplet] = NODE_CHIPLET,
                                                              [page_level_gpu] = NODE_GPU};

@@ -22,7 +22,10 @@ struct page *track_record(struct page_life *l, uint64_t key)
         page->key = key;
         page->waiting = ARENA_ARRAY(l->arena, uint64_t, l->words);
         if (l->migrates) page->accesses = ARENA_ARRAY(l->arena, uint32_t, nodes);
-        if (l->follows) page->colour = (uint16_t)pages_colour_of(l->pages, *pages_frame(l->pages, key));
+        if (l->follows) {
+            page->colour = (uint16_t)pages_colour_of(l->pages, *pages_frame(l->pages, key));
+            page->changes = l->owners[pages_key_app(key)].changes;
+        }
         if (l->replicates) {
             page->copying = ARENA_ARRAY(l->arena, uint64_t, (nodes + 63) / 64);
             page->replicated = ARENA_ARRAY(l->arena, uint64_t, (nodes + 63) / 64);

@@ -35,28 +35,49 @@ static void write_rdc(const struct rdc_stats *s, FILE *out)
     if (of((double)s->cold, (double)s->probes) <= COLD_SHARE_MAX) return;
     (void)snprintf(line, sizeof line,
                    "the RDC is cold: %.1f %% of its probes read sets that were never filled; run more of the "
-                   "workload or warm it up (runtime.warm_launches)",
+                   "workload or warm it up (runtime.warm_launches, runtime.warm_blocks)",
                    percent(s->cold, s->probes));
     write_line(out, "warning", line);
 }
 
 static void write_coherence(const struct coherence_stats *s, FILE *out)
 {
-    char line[300], writes[DRAW_TEXT];
+    char line[400], writes[DRAW_TEXT];
     if (!s->writes) return;
-    int len = snprintf(line, sizeof line, "%.1f %% of %s writes at their homes sent invalidations",
+    int len = snprintf(line, sizeof line, "%.1f %% of %s writes at their homes waited for invalidations",
                        percent(s->broadcasts, s->writes), draw_count(writes, s->writes));
     if (s->broadcasts)
-        (void)snprintf(line + len, sizeof line - (size_t)len,
-                       ": %.1f each, %.1f %% found a copy; such a write waits %.0f cycles for its "
-                       "acknowledgements",
-                       of((double)s->sent, (double)s->broadcasts), percent(s->useful, s->received),
-                       of((double)s->held_cyc, (double)s->held));
+        (void)snprintf(
+            line + len, sizeof line - (size_t)len,
+            ", %.0f cycles each: %.1f %% of these sent some (%.1f each), the others shared those "
+            "in flight; %.1f %% found a copy",
+            of((double)s->held_cyc, (double)s->held), percent(s->broadcasts - s->joined, s->broadcasts),
+            of((double)s->sent, (double)(s->broadcasts - s->joined)), percent(s->useful, s->received));
     write_line(out, "coherence", line);
+}
+
+static void write_spill(const struct report *r, FILE *out)
+{
+    const struct spill_stats *s = &r->stats.spill;
+    struct system_time_bound link;
+    char line[300], pages[DRAW_TEXT], reads[DRAW_TEXT], writes[DRAW_TEXT], moves[DRAW_TEXT];
+    if (!system_time_bound(r->system, SYSTEM_FLOOR_CPU_LINK, &link)) return;
+    const int len =
+        snprintf(line, sizeof line,
+                 "%s of %.0f pages (%.1f %%); %s reads and %s writes over CPU links, the busiest in "
+                 "use %.0f %% of the time",
+                 draw_count(pages, s->pages), (double)r->stats.mmu.pages_placed,
+                 percent(s->pages, r->stats.mmu.pages_placed), draw_count(reads, s->answered),
+                 draw_count(writes, s->accepted), 100 * of(link.seconds, r->total.seconds));
+    if (s->moves_in)
+        (void)snprintf(line + len, sizeof line - (size_t)len, "; %s pages moved in, %.0f cycles each",
+                       draw_count(moves, s->moves_in), of((double)s->move_cyc, (double)s->moves_in));
+    write_line(out, "system mem", line);
 }
 
 void report_copies_text(const struct report *r, FILE *out)
 {
+    write_spill(r, out);
     write_rdc(&r->stats.rdc, out);
     write_coherence(&r->stats.coherence, out);
 }

@@ -153,6 +153,7 @@ static void write_study(const struct study_data *d, const char *command, bool al
     html_claims(d, out);
     if (t.done) {
         write_figures(d, out);
+        html_mixes(d, out);
         html_machines(d, out);
     }
     write_failures(d, out);
@@ -202,6 +203,7 @@ static void write_nav(const struct study_report *r, const struct tally *t, FILE 
     if (r->count == 1) {
         if (first->claim_count) nav_link(out, first->name, "-claims", "Claims");
         if (t->done) nav_link(out, first->name, "-figures", "Figures");
+        if (t->done && html_has_mixes(r->data[0])) nav_link(out, first->name, "-mixes", "Mixes");
         if (t->done) nav_link(out, first->name, "-machines", "Machines");
         if (t->failed) nav_link(out, first->name, "-failed", "Failures");
     }

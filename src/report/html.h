@@ -18,7 +18,7 @@ struct chart {
     uint32_t cluster_count, bar_count, part_count;
     struct study_estimate *cells; /* [cluster][bar][part] */
     double *published;            /* [cluster][bar]; NAN: nothing published */
-    /* distribution: values of the workloads behind cell [0][bar][0] */
+    /* distribution, sorted: values of the workloads behind cell [0][bar][0] */
     double *samples;   /* [bar][sample] */
     double *samples_x; /* scatter: the same of the metric along x */
     const char **sample_names;
@@ -39,6 +39,10 @@ void plot_table(const struct chart *c, FILE *out);
 void html_claims(const struct study_data *d, FILE *out);
 /* html_machine.c: tree with utilisation, traffic. */
 void html_machines(const struct study_data *d, FILE *out);
+
+/* html_mixes.c: applications that share a machine: a table per mix, the partition over epochs. */
+bool html_has_mixes(const struct study_data *d);
+void html_mixes(const struct study_data *d, FILE *out);
 
 /* ---- svg.c: small things ---- */
 

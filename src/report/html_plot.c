@@ -1,5 +1,5 @@
 /* html_plot: a chart as a picture and as a table: grouped bars, curves, stacked bars, distributions, one
- * metric against another. */
+ * metric against another, sorted curves. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +48,7 @@ static double stack_top(const struct chart *c, uint32_t cluster, uint32_t bar)
 
 static bool by_samples(const struct chart *c)
 {
-    return c->plot == STUDY_DISTRIBUTION || c->plot == STUDY_SCATTER;
+    return c->plot == STUDY_DISTRIBUTION || c->plot == STUDY_SCATTER || c->plot == STUDY_SORTED;
 }
 
 /* Round steps around values that are relative to 1, or not; bars begin at 0. */
@@ -290,6 +290,64 @@ static void draw_distribution(const struct frame *f, double width)
     }
 }
 
+/* ---- sorted curves: the workloads of each design in ascending order of their values ---- */
+
+struct sample {
+    double value;
+    uint32_t workload;
+};
+
+static int by_sample(const void *a, const void *b)
+{
+    const struct sample *x = a, *y = b;
+    if (x->value != y->value) return x->value < y->value ? -1 : 1;
+    return x->workload < y->workload ? -1 : x->workload > y->workload;
+}
+
+static void draw_sorted_curve(const struct frame *f, uint32_t i, struct sample *sorted, double slot)
+{
+    const struct chart *c = f->c;
+    char number[48];
+    uint32_t count = 0;
+    for (uint32_t w = 0; w < c->sample_count; w++) {
+        const double value = c->samples[(size_t)i * c->sample_count + w];
+        if (isfinite(value)) sorted[count++] = (struct sample){value, w};
+    }
+    if (!count) return;
+    qsort(sorted, count, sizeof *sorted, by_sample);
+    (void)fprintf(f->out, "<path class=\"curve l%u\" d=\"", colour_of(c, i));
+    for (uint32_t k = 0; k < count; k++)
+        (void)fprintf(f->out, "%c%.1f %.1f", k ? 'L' : 'M', LEFT + (k + 0.5) * slot,
+                      y_at(f, sorted[k].value));
+    (void)fputs("\"/>\n", f->out);
+    for (uint32_t k = 0; k < count; k++) {
+        (void)fprintf(f->out, "<circle class=\"m f%u\" cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\"><title>",
+                      colour_of(c, i), LEFT + (k + 0.5) * slot, y_at(f, sorted[k].value));
+        html_text(c->sample_names[sorted[k].workload], f->out);
+        (void)fputs(", ", f->out);
+        html_text(c->bars[i], f->out);
+        (void)fprintf(f->out, ": %s, place %u of %u</title></circle>\n", html_number(number, sorted[k].value),
+                      k + 1, count);
+    }
+}
+
+static void draw_sorted(const struct frame *f, double slot)
+{
+    const struct chart *c = f->c;
+    struct sample *sorted = ARENA_ARRAY(c->arena, struct sample, c->sample_count + 1);
+    const uint32_t step = c->sample_count > 20 ? 10 : 1;
+    char number[16];
+    draw_y_axis(f);
+    for (uint32_t i = 0; i < c->bar_count; i++) draw_sorted_curve(f, i, sorted, slot);
+    for (uint32_t k = step - 1; k < c->sample_count; k += step) {
+        (void)snprintf(number, sizeof number, "%u", k + 1);
+        svg_text(f->out, LEFT + (k + 0.5) * slot, f->bottom + 18, "class=\"soft\" text-anchor=\"middle\"",
+                 number);
+    }
+    svg_text(f->out, LEFT + slot * c->sample_count / 2, f->bottom + 36,
+             "class=\"soft\" text-anchor=\"middle\"", "workloads of each design, in the order of its values");
+}
+
 /* ---- one metric against another ---- */
 
 static void draw_scatter(const struct frame *f)
@@ -387,6 +445,7 @@ void plot_draw(const struct chart *c, FILE *out)
 {
     const uint32_t across = c->plot == STUDY_DISTRIBUTION ? c->bar_count
                             : c->plot == STUDY_SCATTER    ? 1
+                            : c->plot == STUDY_SORTED     ? c->sample_count
                                                           : c->cluster_count;
     const bool bars = c->plot == STUDY_BARS || c->plot == STUDY_STACKED;
     const struct layout l = lay_out(c, across, bars);
@@ -397,9 +456,9 @@ void plot_draw(const struct chart *c, FILE *out)
                             .bottom = TOP + PLOT_HEIGHT};
     html_figure_begin(out, c->title, c->where, c->about, bars ? "" : "half fit");
     svg_begin(out, f.width,
-              f.bottom + (l.slanted                  ? 30 + (double)l.longest * 4.8
-                          : c->plot == STUDY_SCATTER ? 46
-                                                     : 34),
+              f.bottom + (l.slanted                                             ? 30 + (double)l.longest * 4.8
+                          : c->plot == STUDY_SCATTER || c->plot == STUDY_SORTED ? 46
+                                                                                : 34),
               c->title);
     if (bars)
         draw_bars(&f, l.slot, l.bar, l.slanted);
@@ -407,6 +466,8 @@ void plot_draw(const struct chart *c, FILE *out)
         draw_curves(&f, l.slot);
     else if (c->plot == STUDY_SCATTER)
         draw_scatter(&f);
+    else if (c->plot == STUDY_SORTED)
+        draw_sorted(&f, l.slot);
     else
         draw_distribution(&f, l.slot);
     svg_line(out, "axis", LEFT, f.bottom, f.width - RIGHT, f.bottom);

@@ -6,11 +6,16 @@ enum { BOUND_TEXT = 2 * DRAW_TEXT + 8 };
 
 static const char *const floor_names[SYSTEM_FLOORS] = {[SYSTEM_FLOOR_LINK] = "link_bytes",
                                                        [SYSTEM_FLOOR_BUS] = "channel_bytes",
-                                                       [SYSTEM_FLOOR_ACTIVATES] = "channel_activates"};
+                                                       [SYSTEM_FLOOR_ACTIVATES] = "channel_activates",
+                                                       [SYSTEM_FLOOR_CPU_LINK] = "cpu_link_bytes"};
 
 static void describe(const struct report *r, enum system_floor floor, uint32_t idx, char text[BOUND_TEXT])
 {
     struct system_node_link l;
+    if (floor == SYSTEM_FLOOR_CPU_LINK) {
+        (void)snprintf(text, BOUND_TEXT, "CPU link of GPU %u", idx);
+        return;
+    }
     if (floor != SYSTEM_FLOOR_LINK || !system_node_link(r->system, idx, &l)) {
         (void)snprintf(text, BOUND_TEXT, "channel %u", idx);
         return;
@@ -36,7 +41,8 @@ void report_time_bounds_text(const struct report *r, FILE *out)
 {
     static const char *const works[SYSTEM_FLOORS] = {[SYSTEM_FLOOR_LINK] = "bytes over its bandwidth",
                                                      [SYSTEM_FLOOR_BUS] = "columns over its bandwidth",
-                                                     [SYSTEM_FLOOR_ACTIVATES] = "activates, four per tFAW"};
+                                                     [SYSTEM_FLOOR_ACTIVATES] = "activates, four per tFAW",
+                                                     [SYSTEM_FLOOR_CPU_LINK] = "bytes over its bandwidth"};
     struct system_time_bound b;
     const enum system_floor floor = largest(r, &b);
     char name[BOUND_TEXT], seconds[DRAW_TEXT];

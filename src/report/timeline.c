@@ -8,6 +8,7 @@
 
 #include "base/diag.h"
 #include "report/report.h"
+#include "system/repartition.h"
 
 struct shown_block {
     uint64_t block, start_cyc, end_cyc;
@@ -23,7 +24,7 @@ struct timeline {
 };
 
 /* Processes of the trace. */
-enum { PID_MACHINE = 1, PID_PARTITIONS = 2 };
+enum { PID_MACHINE = 1, PID_PARTITIONS = 2, PID_APPS = 1000000 };
 enum { LANES = 64 }; /* blocks of an SM at one time (sm.block_slots) */
 
 struct timeline *timeline_new(void)
@@ -253,13 +254,10 @@ static void write_partition_counters(struct trace *t, const struct report *r, do
          false},
         {"MDR: predicted with copies", "TB/s", "nuba", "with_over_time", NULL, 1e-6, "epochs_over_time",
          false},
-        {"pages moved", "pages/cycle", "pages", "migrations_over_time", "replicas_over_time", 1, NULL, false},
     };
-    const bool mdr = r->stats.nuba.epochs > 0,
-               moves = r->stats.pages.migrations + r->stats.pages.replicas > 0;
+    const bool mdr = r->stats.nuba.epochs > 0;
     for (size_t k = 0; k < sizeof counters / sizeof *counters; k++) {
         if (strcmp(counters[k].group, "nuba") == 0 && !mdr) continue;
-        if (strcmp(counters[k].group, "pages") == 0 && !moves) continue;
         write_counter(t, r, &counters[k]);
     }
 }
@@ -285,6 +283,80 @@ static void write_counters(struct trace *t, const struct report *r)
                                    NULL,          1,        NULL,     false};
     if (r->stats.selrep.cycles) write_counter(t, r, &degree);
     if (config_slices_by_partition(c)) write_partition_counters(t, r, sm_ghz);
+    const struct counter moved = {
+        "pages moved", "pages/cycle", "pages", "migrations_over_time", "replicas_over_time", 1, NULL, false};
+    if (r->stats.pages.migrations + r->stats.pages.replicas > 0) write_counter(t, r, &moved);
+}
+
+/* ---- the partition among applications ---- */
+
+static void write_slice(struct trace *t, uint32_t tid, uint64_t from_cyc, uint64_t to_cyc, const char *name)
+{
+    next_event(t);
+    (void)fprintf(t->out, "{\"ph\":\"X\",\"pid\":%d,\"tid\":%u,\"ts\":%.4f,\"dur\":%.4f,\"name\":", PID_APPS,
+                  tid, (double)from_cyc * t->us_per_cycle, (double)(to_cyc - from_cyc) * t->us_per_cycle);
+    write_text(t->out, name);
+}
+
+/* A change from its effect to its end, and the part in which accesses are held for the masks of channels. */
+static void write_change(struct trace *t, const struct report *r, const struct repartition_change *h)
+{
+    const uint64_t over = h->over_cyc ? h->over_cyc : system_now(r->system);
+    char name[96];
+    (void)snprintf(name, sizeof name, "%u SMs, %u channel indices%s", h->sms, h->indices,
+                   h->over_cyc ? "" : " (not over)");
+    write_slice(t, 1, h->begin_cyc, over, name);
+    (void)fprintf(t->out, ",\"args\":{\"SMs\":%u,\"channel indices\":%u,\"cycles\":%llu}}", h->sms,
+                  h->indices, (unsigned long long)(over - h->begin_cyc));
+    if (!h->masks_cyc) return;
+    write_slice(t, 1, h->begin_cyc, h->masks_cyc, "accesses held: pass over slices, masks");
+    (void)fputs("}", t->out);
+}
+
+/* What an application has from one change of its share to the next, and the pages that moved meanwhile. */
+static void write_shares(struct trace *t, const struct repartition *r, uint32_t app)
+{
+    uint32_t count, per_index = repartition_channels_per_index(r);
+    const struct repartition_epoch *e = repartition_epochs(r, &count);
+    for (uint32_t k = 0; k < count; k++) {
+        const struct repartition_app *a = &e[k].of[app];
+        char name[96];
+        (void)snprintf(name, sizeof name, "%u SMs, %u channels", a->share.sms, a->share.indices * per_index);
+        write_slice(t, 2 + app, e[k].begin_cyc, e[k].end_cyc, name);
+        (void)fprintf(t->out,
+                      ",\"args\":{\"class\":\"%s\",\"demand GB/s\":%.1f,\"supply GB/s\":%.1f,\"pages "
+                      "moved\":%llu,\"pages outside\":%llu}}",
+                      a->class.memory_bound ? "memory-bound" : "compute-bound", a->class.demand * 1e-9,
+                      a->class.supply * 1e-9, (unsigned long long)a->pages_moved,
+                      (unsigned long long)a->foreign_pages);
+    }
+}
+
+static uint32_t app_count(const struct repartition *r)
+{
+    uint32_t epochs, count = 0;
+    const struct repartition_epoch *e = repartition_epochs(r, &epochs);
+    while (epochs && count < PARTITION_APPS && e->of[count].share.sms) count++;
+    return count;
+}
+
+static void write_partition(struct trace *t, const struct report *r)
+{
+    const struct repartition *p = system_repartition(r->system);
+    uint32_t changes;
+    const struct repartition_change *h = repartition_changes(p, &changes);
+    const uint32_t apps = p ? app_count(p) : 0;
+    if (!apps) return;
+    write_name(t, "process_name", PID_APPS, 0, "partition among applications");
+    write_sort(t, "process_sort_index", PID_APPS, 0, 1);
+    write_name(t, "thread_name", PID_APPS, 1, "reallocations");
+    write_sort(t, "thread_sort_index", PID_APPS, 1, 1);
+    for (uint32_t k = 0; k < changes; k++) write_change(t, r, &h[k]);
+    for (uint32_t app = 0; app < apps; app++) {
+        write_name(t, "thread_name", PID_APPS, 2 + app, "application %u", app);
+        write_sort(t, "thread_sort_index", PID_APPS, 2 + app, 2 + app);
+        write_shares(t, p, app);
+    }
 }
 
 void timeline_write(struct timeline *timeline, const struct report *r, FILE *out)
@@ -300,6 +372,7 @@ void timeline_write(struct timeline *timeline, const struct report *r, FILE *out
     write_sort(&t, "process_sort_index", PID_MACHINE, 0, 0);
     write_kernels(&t, r, timeline->every > 1 ? " (not all blocks are shown)" : "");
     write_counters(&t, r);
+    write_partition(&t, r);
     write_blocks(&t, timeline, r);
     (void)fputs("\n]}\n", out);
 }

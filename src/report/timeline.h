@@ -1,5 +1,5 @@
-/* timeline: a run as a trace that chrome://tracing and ui.perfetto.dev show: kernels, blocks on SMs, and how
- * busy the machine was over time.
+/* timeline: a run as a trace that chrome://tracing and ui.perfetto.dev show: kernels, blocks on SMs, how busy the
+ * machine was over time, and changes of its partition among applications.
  *
  *   timeline_block() at every end of a block ─► timeline_write() at the end of the run
  *

@@ -25,7 +25,7 @@ enum request_kind {
     REQUEST_ATOMIC,     /* the reply carries the old values */
     REQUEST_REDUCTION,  /* atomic without a result: the reply is an acknowledgement */
     REQUEST_WALK,       /* page walk: read of a page-table entry */
-    REQUEST_INVALIDATE, /* llc/coherence.h: home > slice with a copy; owner: the write at the home */
+    REQUEST_INVALIDATE, /* llc/coherence.h: home > slice with a copy; owner: its round at the home */
     REQUEST_ACK,        /* … and back, in the same entry. Neither is served by a tag stage. */
     REQUEST_KINDS
 };
@@ -35,7 +35,8 @@ enum {
     REQUEST_UNCACHED = 1 << 1,  /* does not allocate in the L1 */
     REQUEST_FETCH = 1 << 2,   /* fetch of a remote line by a slice; owner: index of the line in that slice */
     REQUEST_PAGE = 1 << 3,    /* copy of a line into a page's new frame (pages/); owner: the page migration,
-                                bytes[0]: the line in the new frame */
+                                bytes[0]: the line in the new frame, if slices copy it (read). An engine at a port
+                                of its own sends a read and then a write (sm: its port) */
     REQUEST_MIGRATE = 1 << 4, /* page migration: the home slice writes the line back if dirty, invalidates it,
                                  and does not keep the refetched line */
     REQUEST_STRONG = 1 << 7,  /* strong load of GPU or system scope */
@@ -73,10 +74,9 @@ struct request { /* the first cache line of the host serves reads; the second on
         via; /* number + 1 of the slice that forwarded the request and gets the reply; 0: the SM gets it */
 
     _Alignas(64) uint64_t bytes[2]; /* write, atomic: bit per byte of the line, bit 0 = byte 0 */
-    uint64_t stale_gpus;            /* performed write: GPUs that an INVALIDATE is still to be sent to */
-    uint64_t performed_cyc;         /* … cycle in which the home performed it */
+    uint64_t performed_cyc;         /* performed write: cycle in which the home performed it */
     uint64_t order;                 /* write: its cycle in sm/store_order.h */
-    uint16_t acks;                  /* performed write: invalidations that are not acknowledged */
+    uint32_t round; /* performed write: 1 + round of invalidations; 0: none (llc/coherence.h) */
 };
 _Static_assert(sizeof(struct request) == 128, "request_at() uses a shift");
 

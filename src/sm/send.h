@@ -75,7 +75,7 @@ static inline void send_line(struct sm *sm, const struct line_access *a, uint32_
     if (a->kind != REQUEST_READ) { /* nobody looks at those of a read */
         r->bytes[0] = a->bytes[0];
         r->bytes[1] = a->bytes[1];
-        r->acks = 0;
+        r->round = 0;
         if (sm->wire.store_order) r->order = store_order_send(sm->wire.store_order, now);
     }
     r->home = home;

@@ -111,7 +111,8 @@ static void add_figure(struct study *s, const struct yaml_node *n)
 {
     static const char *const keys[] = {"title",   "where", "about",  "plot",    "metric",
                                        "metrics", "x",     "series", "machine", NULL};
-    static const char *const plots[] = {"bars", "lines", "stacked", "distribution", "scatter", NULL};
+    static const char *const plots[] = {"bars",    "lines",  "stacked", "distribution",
+                                        "scatter", "sorted", NULL};
     nodes_check_keys(n, "a figure", keys);
     struct study_figure f = {.title = nodes_need(n, "a figure", "title"),
                              .where = nodes_text(n, "where"),

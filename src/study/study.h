@@ -107,7 +107,7 @@ struct study_metric {
     bool lower_is_better;
 };
 
-enum study_plot { STUDY_BARS, STUDY_LINES, STUDY_STACKED, STUDY_DISTRIBUTION, STUDY_SCATTER };
+enum study_plot { STUDY_BARS, STUDY_LINES, STUDY_STACKED, STUDY_DISTRIBUTION, STUDY_SCATTER, STUDY_SORTED };
 enum study_curves { STUDY_BY_SIDE, STUDY_BY_GROUP, STUDY_BY_WORKLOAD };
 struct study_figure {
     const char *title, *where, *about;

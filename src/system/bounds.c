@@ -1,6 +1,7 @@
 /* bounds: checks at the end of a run that no component did more work than its cycles allow. The check
  * covers each scheduler, port, link, data bus and walker separately: work <= capacity per cycle x cycles.
  * A violation is an internal error, even if all conservation laws hold. system_finish() calls the check. */
+#include "llc/spill.h"
 #include "system/system_private.h"
 
 struct bound {
@@ -113,6 +114,22 @@ static void node_link_bounds(const struct system *g)
     }
 }
 
+/* Bytes of a direction <= bandwidth x time. An operation that begins before the last cycle ends may be under way, and
+ * so may a page. */
+static void cpu_link_bounds(const struct system *g)
+{
+    const struct config *c = g->config;
+    const double seconds = engine_seconds(g->engine) + 1 / (double)c->clock.llc;
+    const uint64_t under_way = c->spill.header_bytes + LINE_BYTES;
+    const struct bound each = {g, "the CPU link of GPU", 1,
+                               (uint64_t)(seconds * (double)c->spill.bandwidth) + under_way + 1};
+    for (uint32_t k = 0; g->cpu_links && k < c->system.gpus; k++) {
+        const struct spill_stats *s = spill_stats(g->cpu_links[k]);
+        check_bound(&each, k, s->out_bytes);
+        check_bound(&each, k, s->in_bytes);
+    }
+}
+
 /* A request of an SM to a remote line causes at most one request at the home. */
 static void remote_bounds(const struct system *g)
 {
@@ -131,6 +148,7 @@ static void remote_bounds(const struct system *g)
 void system_check_bounds(const struct system *g)
 {
     remote_bounds(g);
+    cpu_link_bounds(g);
     node_link_bounds(g);
     sm_bounds(g);
     memory_bounds(g);

@@ -82,6 +82,8 @@ BED_TEST(a_miss_and_a_hit_cost_one_access_of_memory)
     assert_int_equal(s.rdc.hits, 1);
     assert_int_equal(s.rdc.fills, 1);
     assert_int_equal(s.llc.fetches, 1);
+    assert_int_equal(s.gpu_net.accepted, 2); /* the RDC fetches the line once */
+    assert_int_equal(s.gpu_net.accepted_bytes, 8 + 136);
     assert_int_equal(s.rdc.read_columns, 2 * 128 / c->dram.column_size);
     assert_int_equal(s.rdc.write_columns, 128 / c->dram.column_size);
     (void)load_cyc(&b, A); /* a hit of the LLC */
@@ -232,7 +234,7 @@ BED_TEST(a_directory_invalidates_the_readers_only)
 }
 
 /* The reply of a store says that no copy can be read any more. A second store therefore waits for the invalidations of
- * the first one, although the directory has no reader and the line is private by then. */
+ * the first one, although the directory has no reader and the line is private by then. It sends none. */
 BED_TEST(a_store_waits_for_the_invalidations_in_flight)
 {
     static const char *const machines[] = {GPUS(2) DIRECTORY, GPUS(2) HARDWARE "imst.demote=1"};
@@ -245,13 +247,104 @@ BED_TEST(a_store_waits_for_the_invalidations_in_flight)
         run_on(&b, read, 2);
         run_on(&b, write, 1);
         const struct stats s = bed_stats(&b);
-        assert_int_equal(s.coherence.sent, 2);
+        assert_int_equal(s.coherence.sent, 1);
         assert_int_equal(s.coherence.held, 2);
+        assert_int_equal(s.coherence.joined, 1);
         assert_int_equal(s.coherence.useful, 1);
         run_on(&b, write, 1); /* no copy, nothing in flight */
-        assert_int_equal(bed_stats(&b).coherence.sent, 2);
+        assert_int_equal(bed_stats(&b).coherence.held, 2);
         bed_close(&b);
     }
+}
+
+/* A line of GPU 0 among four, at its home: `gpu` has read or written it. Invalidations that are to be sent. */
+static uint32_t after_read(const struct bed *b, uint32_t gpu)
+{
+    const struct request r = {.home.line = A / LINE_BYTES, .via = (uint16_t)(gpu ? gpu + 1 : 0)};
+    coherence_on_read(slice_at(b, 0), &r);
+    return (uint32_t)slice_at(b, 0)->remote->coherence->unsent.count;
+}
+static uint32_t after_write(const struct bed *b, uint32_t gpu)
+{
+    struct slice *const s = slice_at(b, 0);
+    struct request r = {
+        .home.line = A / LINE_BYTES, .via = (uint16_t)(gpu ? gpu + 1 : 0), .kind = REQUEST_WRITE};
+    coherence_on_write(s, engine_now(s->wire.engine, s->wire.domain), &r);
+    const struct coherence_round *const round = &s->remote->coherence->rounds[r.round - 1];
+    return r.round ? (uint32_t)__builtin_popcountll(round->unsent) : 0;
+}
+static void make_invalidations(const struct bed *b)
+{
+    struct slice *const s = slice_at(b, 0);
+    bool sent;
+    (void)coherence_send(s, engine_now(s->wire.engine, s->wire.domain) + 1, &sent);
+    assert_int_equal(s->remote->coherence->unsent.count, 0);
+    engine_wake(s->wire.engine, s->component, engine_now(s->wire.engine, s->wire.domain) + 2);
+}
+
+BED_TEST(stores_share_invalidations_unless_a_copy_was_fetched_since)
+{
+    struct bed b;
+    bed_open(&b, GPUS(4) HARDWARE "imst.demote=0");
+    const struct coherence *const k = slice_at(&b, 0)->remote->coherence;
+    (void)after_read(&b, 1);
+    assert_int_equal(after_write(&b, 0), 3); /* a round to GPUs 1 to 3 */
+    (void)after_read(&b, 1);
+    assert_int_equal(after_write(&b, 0), 3); /* joins: no INVALIDATE has been made */
+    assert_int_equal(after_write(&b, 2), 3);
+    make_invalidations(&b);
+    assert_int_equal(after_write(&b, 0), 0); /* joins: nothing was served since */
+    assert_int_equal(after_write(&b, 3), 0);
+    (void)after_read(&b, 1);
+    assert_int_equal(after_write(&b, 2), 1); /* a round to GPU 1 alone, behind the first one */
+    make_invalidations(&b);
+    (void)after_read(&b, 1);
+    (void)after_read(&b, 3);
+    assert_int_equal(after_write(&b, 1), 1); /* GPU 3; the writer keeps its copy */
+    assert_int_equal(after_write(&b, 0), 2); /* and GPU 1 in the same round */
+    assert_int_equal(k->stats->joined, 4);
+    make_invalidations(&b);
+    bed_settle(&b);
+    assert_int_equal(k->stats->sent, 3 + 1 + 2);
+    assert_int_equal(k->stats->acks, 3 + 1 + 2);
+    assert_int_equal(k->active.count, 0);
+    assert_int_equal(after_write(&b, 3), 2); /* still shared, nothing in flight */
+    bed_close(&b);
+}
+
+/* Mean time that stores to eight lines wait for their acknowledgements while the other GPU reads its own memory. */
+static uint64_t held_cyc(const char *settings, uint32_t reads)
+{
+    struct bed b;
+    bed_open(&b, settings);
+    const uint64_t local = A + 0x100000;
+    bed_touch(&b, 0, A, 4096);
+    bed_touch(&b, 1, local, 0x80000);
+    const struct bed_op share[] = {BED_LOAD(A, 1, .stride = 128, .mask = 255, .from_block = 1), BED_USE(1),
+                                   BED_END};
+    run_on(&b, share, 2);
+    struct bed_op ops[BED_OPS_MAX] = {BED_STORE(A, BED_NO_REG, .stride = 128, .mask = 255)};
+    for (uint32_t k = 1; k <= reads; k++)
+        ops[k] =
+            (struct bed_op)BED_LOAD(local + k * 4096, (uint8_t)(1 + k % 60), .stride = 128, .from_block = 1);
+    ops[reads + 1] = (struct bed_op)BED_END;
+    run_on(&b, ops, 2);
+    const struct stats s = bed_stats(&b);
+    assert_int_equal(s.coherence.held, 8);
+    bed_close(&b);
+    return s.coherence.held_cyc / 8;
+}
+
+BED_TEST(invalidations_do_not_wait_for_an_idle_channel)
+{
+#define SCARCE \
+    GPUS(2) \
+    HARDWARE \
+    "rdc.size=128 KiB;rdc.write_queue=2;imst.demote=0;sm.loads=64;dram.queue_entries=8;net.width=128 " \
+    "B;llc.port=128 B;"
+    const uint64_t idle = held_cyc(SCARCE, 0), busy = held_cyc(SCARCE, 100);
+    /* eight tag reads and writes, each behind what llc.memory_queue holds: about 8 x 2 x 9 lines of 8 cycles */
+    assert_true(busy < idle + 1200);
 }
 
 /* State of the line at its home. */
@@ -324,6 +417,62 @@ static void the_sharing_states_follow_their_table(void **state)
             assert_int_equal(step.next, next[from][e]);
             assert_int_equal(step.broadcast, writes && from >= R);
         }
+}
+
+/* The machine leaves the home of a line in the state of the table and sends its packets, whether the line is still in
+ * the home slice or not. */
+static void expect_step(enum imst_state from, enum coherence_event e, bool leaves)
+{
+    static const struct bed_op read_0[] = {BED_LOAD(A, 1), BED_USE(1), BED_END};
+    static const struct bed_op write_0[] = {BED_STORE(A, BED_NO_REG), BED_END};
+    static const struct bed_op read_1[] = {BED_LOAD(A, 1, .from_block = 1), BED_USE(1), BED_END};
+    static const struct bed_op write_1[] = {BED_STORE(A, BED_NO_REG, .from_block = 1), BED_END};
+    static const struct bed_op read_2[] = {BED_LOAD(A, 1, .from_block = 2), BED_USE(1), BED_END};
+    static const struct bed_op write_2[] = {BED_STORE(A, BED_NO_REG, .from_block = 2), BED_END};
+    static const struct bed_op *const before[IMST_STATES] = {NULL, write_0, read_1, write_1},
+                                      *const event[COHERENCE_EVENTS] = {read_0, write_0, read_2, write_2};
+    const bool writes = e == COHERENCE_LOCAL_WRITE || e == COHERENCE_REMOTE_WRITE;
+    const uint32_t packets = writes && from >= IMST_READ_SHARED ? e == COHERENCE_LOCAL_WRITE ? 3 : 2 : 0;
+    uint64_t state = imst_step_of(from, e).next;
+    if (from == IMST_UNCACHED && e == COHERENCE_LOCAL_READ) state = IMST_UNCACHED; /* not reported */
+    struct bed b;
+    uint32_t count = 0;
+    bed_open(&b, GPUS(4) HARDWARE "imst.demote=0");
+    bed_touch(&b, 0, A, 1);
+    if (before[from]) run_on(&b, before[from], from == IMST_PRIVATE ? 1 : 2);
+    assert_int_equal(state_of(&b), from);
+    if (leaves) slice_flush(slice_at(&b, 0), llc_boundary_flush, false, done, &count);
+    bed_settle(&b);
+    run_on(&b, event[e], e <= COHERENCE_LOCAL_WRITE ? 1 : 3);
+    assert_int_equal(state_of(&b), state);
+    assert_int_equal(bed_stats(&b).coherence.sent, packets);
+    assert_int_equal(bed_stats(&b).coherence.acks, packets);
+    bed_close(&b);
+}
+
+BED_TEST(homes_follow_the_table_before_and_after_the_line_left)
+{
+    for (uint32_t from = 0; from < IMST_STATES; from++)
+        for (uint32_t e = 0; e < COHERENCE_EVENTS; e++)
+            for (uint32_t leaves = 0; leaves < 2; leaves++)
+                expect_step((enum imst_state)from, (enum coherence_event)e, leaves);
+}
+
+/* A remote write allocates nothing, so a line that no other GPU has read may stay private. */
+BED_TEST(a_remote_write_may_leave_a_line_private)
+{
+    static const struct bed_op write[] = {BED_STORE(A, BED_NO_REG, .from_block = 1), BED_END};
+    for (uint32_t shares = 0; shares < 2; shares++) {
+        struct bed b;
+        bed_open(&b, shares ? GPUS(4) HARDWARE "imst.demote=0"
+                            : GPUS(4) HARDWARE "imst.demote=0;imst.remote_write_shares=false");
+        bed_touch(&b, 0, A, 1);
+        run_on(&b, write, 2);
+        run_on(&b, write, 2);
+        assert_int_equal(state_of(&b), shares ? IMST_WRITE_SHARED : IMST_PRIVATE);
+        assert_int_equal(bed_stats(&b).coherence.sent, shares ? 2 : 0);
+        bed_close(&b);
+    }
 }
 
 BED_TEST(a_write_of_the_host_drops_copies_in_other_gpus)
@@ -433,8 +582,12 @@ int main(void)
         cmocka_unit_test(a_store_to_a_shared_line_invalidates_all_gpus_but_home_and_writer),
         cmocka_unit_test(a_directory_invalidates_the_readers_only),
         cmocka_unit_test(a_store_waits_for_the_invalidations_in_flight),
+        cmocka_unit_test(stores_share_invalidations_unless_a_copy_was_fetched_since),
+        cmocka_unit_test(invalidations_do_not_wait_for_an_idle_channel),
         cmocka_unit_test(private_lines_cost_nothing_and_states_outlive_the_line),
         cmocka_unit_test(the_sharing_states_follow_their_table),
+        cmocka_unit_test(homes_follow_the_table_before_and_after_the_line_left),
+        cmocka_unit_test(a_remote_write_may_leave_a_line_private),
         cmocka_unit_test(a_write_of_the_host_drops_copies_in_other_gpus),
         cmocka_unit_test(impossible_settings_are_explained),
         cmocka_unit_test(an_epoch_ends_lines_and_a_roll_over_resets_the_region),

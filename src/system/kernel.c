@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "analysis/analysis.h"
+#include "llc/spill.h"
 #include "system/system_private.h"
 
 enum { PROGRESS_CYC = 20000 };
@@ -395,7 +396,7 @@ void system_start_kernel(struct system *g, uint32_t app, struct exec_launch *lau
     launch->bank_ctx = g;
     struct running *r = new_running(g);
     r->launch = launch;
-    r->blocks_ended = r->block_cyc = 0;
+    r->block_cyc = 0;
     r->nanoseconds_per_cycle = 1e9 / (double)g->config->clock.sm;
     r->sm = (struct sm_kernel){.app = app,
                                .priority = priority,
@@ -420,6 +421,7 @@ void system_start_kernel(struct system *g, uint32_t app, struct exec_launch *lau
     r->sm.structures = structures_begin(&g->arena, g->config, &r->facts);
     record->structures = r->sm.structures;
     cta_sched_begin(&r->blocks, &r->facts, g->apps.app[app].sm_count);
+    r->blocks_ended = walk_skip_blocks(g, &r->blocks);
     apps_sync_stats(&g->apps);
     sms_sync(g);
     networks_sync(g);
@@ -506,6 +508,8 @@ void system_free(struct system *g)
     for (uint32_t k = 0; g->mmus && k < g->mmu_count && g->mmus[k]; k++) mmu_free(g->mmus[k]);
     page_classes_free(g->page_classes);
     for (uint32_t k = 0; g->slices && k < g->slice_count && g->slices[k]; k++) slice_free(g->slices[k]);
+    for (uint32_t k = 0; g->cpu_links && k < g->config->system.gpus && g->cpu_links[k]; k++)
+        spill_free(g->cpu_links[k]);
     store_order_free(g->store_order);
     if (g->pages) pages_free(g->pages);
     if (g->engine) engine_free(g->engine);

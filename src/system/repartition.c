@@ -120,6 +120,7 @@ static void measure(const struct repartition *r, uint32_t app, struct repartitio
         .sms_drained = s->sms_drained - b->sms_drained,
         .sms_switched = s->sms_switched - b->sms_switched};
     measure_pages(r, app, out);
+    for (uint32_t k = 0; k < r->owned_count[app]; k++) out->owned |= (uint64_t)1 << r->owned[app][k] % BITS;
     out->class = partition_classify(&r->spec, &out->profile, out->share);
 }
 

@@ -36,6 +36,7 @@ struct repartition_app {
     uint64_t warp_instructions, memory_bytes;
     uint64_t outside;       /* accesses to channels that the application does not own */
     uint64_t foreign_pages; /* pages in channels that the application does not own, at the end */
+    uint64_t owned;         /* bit per channel index that it owns, at the end */
     uint32_t pages_in[REPARTITION_INDICES]; /* by channel index, at the end */
     /* pages that follow the channels; 0 without pages.copier */
     uint64_t faults_lost, faults_gained, pages_moved, set_wait_cyc, held_cyc;

@@ -16,6 +16,7 @@
 #include "control/replication_client.h"
 #include "llc/channel_reads.h"
 #include "llc/coherence.h"
+#include "llc/spill.h"
 #include "net/net_level.h"
 #include "pages/profile.h"
 #include "system/system_private.h"
@@ -78,6 +79,22 @@ static bool only_slices_wait(const struct system *g, const struct config *c)
            !net_level_used(c, NET_LEVEL_slice_net);
 }
 
+static void build_cpu_link(struct system *g, const struct config *c, uint32_t gpu)
+{
+    const struct spill_wiring w = {.engine = g->engine,
+                                   .domain = g->llc_domain,
+                                   .ticks_per_cycle = g->slice_spec.ticks_per_cycle,
+                                   .ticks_per_second = config_tick_frequency(c),
+                                   .map = g->map,
+                                   .slice_count = (uint32_t)config_slices_per_gpu(c),
+                                   .frames = pages_frames_of,
+                                   .pages = g->pages,
+                                   .chiplet = gpu};
+    g->cpu_links[gpu] = spill_new(&g->arena, c, &w, arena_printf(&g->arena, "gpu%u.cpu_link", gpu));
+    const struct stats_scope scope = {(int32_t)gpu, STATS_ANY, STATS_ANY, STATS_ANY};
+    STATS_REGISTER(g->stats, spill, spill_stats(g->cpu_links[gpu]), scope);
+}
+
 static void build_slice(struct system *g, const struct config *c, uint32_t idx)
 {
     const uint32_t channels = g->slice_spec.channels, per_channel = g->slice_spec.slices_per_channel;
@@ -108,6 +125,7 @@ static void build_slice(struct system *g, const struct config *c, uint32_t idx)
                                    .organisation = &g->organisations[chiplet],
                                    .slice_components = g->slice_components,
                                    .epoch = &g->organisations[chiplet].epoch,
+                                   .spill = g->cpu_links ? g->cpu_links[chiplet] : NULL,
                                    .pages = pages_may_move(g->pages) ? g->pages : NULL,
                                    .page_line_done = pages_line_done};
     g->slices[idx] =
@@ -196,6 +214,8 @@ static void build_pages(struct system *g, const struct config *c)
                                    .slices = g->slices,
                                    .channels = g->channels,
                                    .pending = g->pending,
+                                   .fabric = g->fabrics,
+                                   .port_component = g->sm_components + g->sm_count,
                                    .clients = g->slice_spec.slices_per_channel * g->slice_spec.channels,
                                    .dram_domain = g->dram_domain,
                                    .check = g->check,
@@ -293,7 +313,7 @@ static void build_networks(struct system *g, const struct config *c, struct stat
         f->traffic = g->traffic;
         f->request.expect = slice_expect;
         f->request.expect_receivers = (void *const *)(g->slices + f->request.first_receiver);
-        f->reply.expect = sm_expect;
+        if (!config_copy_ports(c)) f->reply.expect = sm_expect; /* the port of the engine has no SM */
         f->reply.expect_receivers = (void *const *)(g->sms + f->reply.first_receiver);
     }
     if (g->chiplet_count > 1)
@@ -321,7 +341,7 @@ static void allocate(struct system *g, const struct config *c)
     g->sms = ARENA_ARRAY(&g->arena, struct sm *, g->sm_count);
     g->slices = ARENA_ARRAY(&g->arena, struct slice *, g->slice_count);
     g->channels = ARENA_ARRAY(&g->arena, struct channel *, g->channel_count);
-    g->sm_components = ARENA_ARRAY(&g->arena, uint32_t, g->sm_count);
+    g->sm_components = ARENA_ARRAY(&g->arena, uint32_t, g->sm_count + config_copy_ports(c));
     g->slice_components = ARENA_ARRAY(&g->arena, uint32_t, g->slice_count);
     g->pending = ARENA_ARRAY(&g->arena, uint64_t, g->channel_count);
     g->exact_accept = ARENA_ARRAY(&g->arena, uint64_t, g->channel_count);
@@ -392,6 +412,10 @@ struct system *system_new(const struct config *c, struct stats_registry *stats, 
     g->mdr = mdr_new(&g->arena, c, &g->slice_spec, g->organisations);
     if (g->mdr) STATS_REGISTER(g->stats, nuba, &g->mdr->stats, STATS_EVERYWHERE);
     build_control(g, c);
+    if (config_spills(c)) {
+        g->cpu_links = ARENA_ARRAY(&g->arena, struct spill *, c->system.gpus);
+        for (uint32_t k = 0; k < c->system.gpus; k++) build_cpu_link(g, c, k);
+    }
     for (uint32_t k = 0; k < g->slice_count; k++) build_slice(g, c, k);
     build_networks(g, c, stats);
     for (uint32_t k = 0; k < g->slice_count; k++) slice_connect(g->slices[k]);

@@ -212,6 +212,7 @@ enum system_floor {
     SYSTEM_FLOOR_LINK,      /* bytes of a physical link and direction between chiplets or GPUs */
     SYSTEM_FLOOR_BUS,       /* columns on the data bus of a channel */
     SYSTEM_FLOOR_ACTIVATES, /* activates of a channel, four per tFAW */
+    SYSTEM_FLOOR_CPU_LINK,  /* bytes of a direction of the link between a GPU and the CPU */
     SYSTEM_FLOORS
 };
 struct system_time_bound {

@@ -30,6 +30,12 @@
 
 struct use_marks; /* use.c */
 
+/* A block that has run without time, and the SM number of the application that the block scheduler gave it to. */
+struct warm_block {
+    uint64_t block;
+    uint32_t sm;
+};
+
 /* A running kernel. */
 struct running {
     struct sm_kernel sm; /* description of the kernel for the SMs */
@@ -48,6 +54,9 @@ struct running {
     uint64_t block_cyc; /* of the blocks that have ended, from start to end, summed */
     double nanoseconds_per_cycle;
 };
+
+/* walk.c: takes the blocks that have run without time from the scheduler of their grid. Returns their number. */
+uint64_t walk_skip_blocks(struct system *g, struct cta_sched *s);
 
 /* structures.c: the table of the launch's data structures. NULL: the machine has one memory node. */
 struct structures *structures_begin(struct arena *arena, const struct config *c,
@@ -85,6 +94,9 @@ struct system {
     struct conflict_cache *conflicts;
     struct sm **sms;
     struct slice **slices;
+    struct warm_block *warm_blocks; /* of the launch that starts next, see walk.h */
+    uint64_t warm_block_count;
+    struct spill **cpu_links; /* [GPU]; NULL: no page lies in system memory */
     struct channel **channels;
     uint32_t *sm_components, *slice_components;
     uint64_t *pending;      /* [channel] bit per slice with operations for the channel */

@@ -1,6 +1,7 @@
 /* time_bounds: lower bounds of the time of a run that single resources set: their work over their capacity. The
  * largest bound over all links or channels counts. A run that takes less time than a bound is an internal error, which
  * bounds.c raises; a run that takes much more is limited by latency or by the order of its accesses. */
+#include "llc/spill.h"
 #include "system/system_private.h"
 
 static void take(struct system_time_bound *b, double seconds, uint32_t idx)
@@ -37,6 +38,16 @@ static void activate_bound(const struct system *g, struct system_time_bound *b)
     }
 }
 
+static bool cpu_link_bound(const struct system *g, struct system_time_bound *b)
+{
+    for (uint32_t k = 0; g->cpu_links && k < g->config->system.gpus; k++) {
+        const struct spill_stats *s = spill_stats(g->cpu_links[k]);
+        const uint64_t bytes = s->out_bytes > s->in_bytes ? s->out_bytes : s->in_bytes;
+        take(b, (double)bytes / (double)g->config->spill.bandwidth, k);
+    }
+    return g->cpu_links != NULL;
+}
+
 bool system_time_bound(const struct system *g, enum system_floor floor, struct system_time_bound *b)
 {
     *b = (struct system_time_bound){0};
@@ -44,6 +55,7 @@ bool system_time_bound(const struct system *g, enum system_floor floor, struct s
     case SYSTEM_FLOOR_LINK: return link_bound(g, b);
     case SYSTEM_FLOOR_BUS: bus_bound(g, b); return true;
     case SYSTEM_FLOOR_ACTIVATES: activate_bound(g, b); return true;
+    case SYSTEM_FLOOR_CPU_LINK: return cpu_link_bound(g, b);
     case SYSTEM_FLOORS: break;
     }
     return false;

@@ -14,6 +14,7 @@ enum { TURN = 64 };
 /* The blocks that are resident on an SM. */
 struct walk_sm {
     struct exec_block **blocks; /* [slots] */
+    bool *observed;             /* [slots] */
     uint32_t count;
     uint64_t page; /* key of the last page that was placed or found, + 1 */
 };
@@ -27,8 +28,9 @@ struct walk {
     struct walk_sm *sms; /* [sm_count] */
     uint32_t *order;     /* [sm_count] SMs in the order of their turns */
     uint32_t app, slots;
-    uint64_t executed; /* warp instructions */
-    bool places;
+    uint64_t executed;         /* observed warp instructions */
+    uint64_t given, given_max; /* blocks that SMs have got, and may get */
+    bool places, observes;     /* observes: the instruction belongs to an observed block */
 };
 
 static void drop_blocks(void *arg)
@@ -53,7 +55,7 @@ static void place(struct walk *w, uint32_t sm, uint64_t line)
 static void access_line(struct walk *w, uint32_t sm, uint64_t line, bool writes)
 {
     if (w->places) place(w, sm, line);
-    if (w->observer && w->observer->access) w->observer->access(w->observer->arg, sm, w->app, line, writes);
+    if (w->observes && w->observer->access) w->observer->access(w->observer->arg, sm, w->app, line, writes);
 }
 
 static bool is_write(const struct warp_op *op)
@@ -93,9 +95,13 @@ static bool fill_slots(struct walk *w, uint32_t sm)
 {
     struct walk_sm *s = &w->sms[sm];
     const struct apps *a = &w->system->apps;
-    if (s->count == w->slots || !apps_may_run(a, sm, w->app)) return false;
-    const uint64_t block = cta_sched_next(&w->blocks, a->app_idx[sm] % w->blocks.sms);
+    if (s->count == w->slots || w->given == w->given_max || !apps_may_run(a, sm, w->app)) return false;
+    const uint32_t idx = a->app_idx[sm] % w->blocks.sms;
+    const uint64_t block = cta_sched_next(&w->blocks, idx);
     if (block == CTA_NONE) return false;
+    if (w->given_max != UINT64_MAX) w->system->warm_blocks[w->given] = (struct warm_block){block, idx};
+    s->observed[s->count] = w->observer && w->given >= w->observer->skip_blocks;
+    w->given++;
     s->blocks[s->count++] = exec_block_create(w->launch, block, sm);
     return true;
 }
@@ -107,7 +113,7 @@ static bool advance(struct walk *w, uint32_t sm, struct exec_block *b)
         struct warp_op op;
         for (int k = 0; k < TURN && exec_warp_step(b, warp, &op) == WARP_STEP_OP; k++) {
             observe(w, sm, &op);
-            w->executed++;
+            w->executed += w->observes;
             moved = true;
         }
     }
@@ -120,10 +126,12 @@ static bool turn(struct walk *w, uint32_t sm)
     struct walk_sm *s = &w->sms[sm];
     bool moved = fill_slots(w, sm);
     for (uint32_t k = 0; k < s->count;) {
+        w->observes = s->observed[k];
         moved |= advance(w, sm, s->blocks[k]);
         if (exec_block_done(s->blocks[k])) {
             struct exec_block *const ended = s->blocks[k];
             s->blocks[k] = s->blocks[--s->count];
+            s->observed[k] = s->observed[s->count];
             exec_block_retire(ended);
             moved = true;
         } else {
@@ -165,8 +173,10 @@ static void prepare(struct walk *w, struct arena *a)
         diag_mistake("kernel '%s': not even one block fits an SM; raise %s", exec_kernel_ptx(l->kernel)->name,
                      why);
     w->sms = ARENA_ARRAY(a, struct walk_sm, g->sm_count);
-    for (uint32_t sm = 0; sm < g->sm_count; sm++)
+    for (uint32_t sm = 0; sm < g->sm_count; sm++) {
         w->sms[sm].blocks = ARENA_ARRAY(a, struct exec_block *, w->slots);
+        w->sms[sm].observed = ARENA_ARRAY(a, bool, w->slots);
+    }
     draw_order(w, a);
     w->facts = launch_facts_of(l, w->app, system_registers_per_thread(g->config, l->kernel));
     w->facts.arrays = l->analysis ? analysis_arrays : NULL;
@@ -189,6 +199,7 @@ static bool run(struct walk *w)
         if (!*left) return false;
     }
     check_stuck(w);
+    if (w->given_max != UINT64_MAX) return true; /* the launch goes on with time */
     exec_launch_end(w->launch);
     if (w->observer && w->observer->ended) w->observer->ended(w->observer->arg, w->app);
     return true;
@@ -196,10 +207,15 @@ static bool run(struct walk *w)
 
 static void free_arena(void *arg) { arena_free(arg); }
 
-bool system_walk(struct system *g, uint32_t app, struct exec_launch *launch, bool places,
-                 const struct walk_observer *observer)
+static bool walk(struct system *g, uint32_t app, struct exec_launch *launch, bool places,
+                 const struct walk_observer *observer, uint64_t given_max)
 {
-    struct walk w = {.system = g, .launch = launch, .observer = observer, .app = app, .places = places};
+    struct walk w = {.system = g,
+                     .launch = launch,
+                     .observer = observer,
+                     .given_max = given_max,
+                     .app = app,
+                     .places = places};
     struct arena arena;
     struct diag_cleanup freeing, dropping;
     arena_init(&arena);
@@ -210,4 +226,36 @@ bool system_walk(struct system *g, uint32_t app, struct exec_launch *launch, boo
     diag_done(&dropping, true);
     diag_done(&freeing, true);
     return ended;
+}
+
+bool system_walk(struct system *g, uint32_t app, struct exec_launch *launch, bool places,
+                 const struct walk_observer *observer)
+{
+    return walk(g, app, launch, places, observer, UINT64_MAX);
+}
+
+void system_walk_blocks(struct system *g, uint32_t app, struct exec_launch *launch, uint64_t blocks,
+                        const struct walk_observer *observer)
+{
+    exec_launch_begin(launch);
+    if (blocks >= launch->block_count)
+        diag_mistake(
+            "runtime.warm_blocks is %llu, and the first launch with time, of kernel '%s', has %llu blocks: "
+            "lower it, or let whole launches run without time (runtime.warm_launches)",
+            (unsigned long long)blocks, exec_kernel_ptx(launch->kernel)->name,
+            (unsigned long long)launch->block_count);
+    g->warm_blocks = ARENA_ARRAY(&g->arena, struct warm_block, blocks);
+    g->warm_block_count = blocks;
+    (void)walk(g, app, launch, true, observer, blocks);
+}
+
+uint64_t walk_skip_blocks(struct system *g, struct cta_sched *s)
+{
+    const uint64_t count = g->warm_block_count;
+    for (uint64_t k = 0; k < count; k++) {
+        const uint64_t block = cta_sched_next(s, g->warm_blocks[k].sm);
+        DIAG_ASSERT(block == g->warm_blocks[k].block); /* the scheduler answers the same calls alike */
+    }
+    g->warm_block_count = 0;
+    return count;
 }

@@ -23,12 +23,20 @@ struct walk_observer {
     void (*access)(void *arg, uint32_t sm, uint32_t app, uint64_t line, bool writes);
     /* The last block of the launch has ended. */
     void (*ended)(void *arg, uint32_t app);
-    uint64_t *left; /* warp instructions that may still execute; the walk stops at 0. NULL: no limit */
+    uint64_t
+        skip_blocks; /* accesses and instructions of so many blocks, the first that SMs get, are not observed */
+    uint64_t
+        *left; /* observed warp instructions that may still execute; the walk stops at 0. NULL: no limit */
 };
 
 /* Executes a launch of an application. `places`: a page without a frame gets one at its first access. Raises a user
  * error if the launch is invalid or its blocks deadlock. False: the observer's limit stopped the walk. */
 bool system_walk(struct system *g, uint32_t app, struct exec_launch *launch, bool places,
                  const struct walk_observer *observer);
+
+/* Executes the first blocks of a launch, as many as `blocks`; pages are placed. system_start_kernel() of the launch must
+ * follow and runs the others with time. Raises a user error if the launch has no more blocks. */
+void system_walk_blocks(struct system *g, uint32_t app, struct exec_launch *launch, uint64_t blocks,
+                        const struct walk_observer *observer);
 
 #endif

@@ -95,6 +95,11 @@ caught() {
     expect 0 "none was stale" timeout 100 "$faults" run -m uba-sm --check -s sim.fault=none $order
     machine=uba-sm
     caught sm_side_tells_not 2 "stale read" $order
+    # pages in system memory
+    machine=numa-gpu-s32
+    spill="-w gups:words=200000,threads=1500,updates=4 -s map.page_size=4KiB -s gpu.llc_size=16KiB -s llc.ways=4 -s spill.share=0.5"
+    expect 0 "none was stale" timeout 100 "$faults" run -m $machine --check -s sim.fault=none $spill
+    caught spill_loses_write 2 "stale read" $spill
     machine=nuba-fullrep
     caught nuba_copies_written 2 "stale read" $order
     caught boundary_keeps_replicas 2 "stale read" $order
@@ -127,6 +132,15 @@ caught() {
     caught gained_kept 2 "mask of gained channels is still set" $follow $pair
     caught migration_takes_busy_bank 2 "wrong copy" $follow $pair -s pages.fault_cyc=1
     caught migration_overtakes 2 "wrong copy" $follow $pair -s pages.fault_cyc=1
+    machine=ugpu-ori
+    ori="-s partition.policy=plan -s partition.epoch_cyc=5000 -s apps.window_cyc=30000 -s pages.fault_cyc=1000 \
+        -s partition.plan=40/16,40/16;20/8,60/24;60/24,20/8;40/16,40/16"
+    expect 0 "none was stale" timeout 100 "$faults" run -m $machine --check -s sim.fault=none $ori $pair
+    caught page_released_early 2 "--check" $ori $pair
+    # to the end, so that the first line of a page is read again
+    caught move_skips_line 2 "stale read" $pair -s partition.policy=plan -s partition.epoch_cyc=1000 -s pages.fault_cyc=100 \
+        -s "partition.plan=40/16,40/16;20/8,60/24;60/24,20/8;40/16,40/16;20/8,60/24;60/24,20/8"
+    caught mask_skips_walks 2 "which has not moved since the last change" $ori $pair -s mmu.l2_entries=16
     machine=$old
     expect 0 "none was stale" timeout 100 "$faults" run -m numa-gpu --check -s sim.fault=none $order
     machine=numa-gpu
@@ -137,23 +151,29 @@ caught() {
     # remote data caches and invalidations between GPUs (CARVE): few sets, small caches
     gpus="-s chiplet.partitions=4 -s gpu.llc_size=4KiB -s llc.ways=8 -s map.interleave=256B -s gpu.memory_size=64MiB -s dram.rows=16384"
     few="$order $gpus -s map.page_size=4KiB -s rdc.size=8KiB -s l1.size=4KiB"
-    litmus="-w ./tests/kit/litmus:tiny $gpus -s map.page_size=64KiB -s rdc.size=64KiB -s l1.size=2KiB"
+    roomy="$gpus -s map.page_size=64KiB -s rdc.size=64KiB -s l1.size=2KiB"
+    large="-s chiplet.partitions=4 -s map.interleave=256B -s gpu.memory_size=64MiB -s dram.rows=16384 -s map.page_size=4KiB -s rdc.size=64KiB -s l1.size=2KiB"
     for machine in carve carve-swc; do
         expect 0 "none was stale" timeout 100 "$faults" run -m $machine --check -s sim.fault=none $few
-        expect 0 "none was stale" timeout 100 "$faults" run -m $machine --check -s sim.fault=none $litmus
-        caught rdc_raw_fill 2 "stale read" $litmus
-        caught rdc_atomic_passes 2 "stale read" $few
+        expect 0 "none was stale" timeout 100 "$faults" run -m $machine --check -s sim.fault=none -w ./tests/kit/litmus:tests=4,rounds=64 $roomy
+        caught rdc_raw_fill 2 "stale read" -w ./tests/kit/litmus:tests=4,rounds=64 $roomy
+        caught rdc_atomic_passes 2 "stale read" -w ./tests/kit/litmus:tiny $roomy
         caught rdc_clears_not 2 "stale read" $few
-        caught rdc_swaps_order 2 "stale read" $few
         caught fence_not_cumulative 2 "fence not cumulative" $few
     done
+    caught rdc_swaps_order 2 "stale read" $few
     caught rdc_ignores_epoch 2 "stale read" $few
     caught rdc_resets_not 2 "stale read" $few -s rdc.epoch_bits=1
     machine=carve
+    for run in "-w sssp:tiny -s llc.invalidate_cyc=200" "-w bfs:tiny -s llc.invalidate_cyc=2000"; do
+        expect 0 "none was stale" timeout 100 "$faults" run -m $machine --check -s sim.fault=none $large $run
+    done
+    caught rdc_swaps_order 2 "stale read" -w sssp:tiny $large -s llc.invalidate_cyc=200
     caught rdc_store_passes 2 "stale read" $few
     caught vi_invalidation_lost 2 "stale read" $few
     caught vi_keeps_fill 2 "stale read" $few
-    caught vi_answers_early 2 "stale read" $few
+    caught vi_answers_early 2 "stale read" $few -s llc.invalidate_cyc=500
+    caught vi_joins_after_read 2 "stale read" -w bfs:tiny $large -s llc.invalidate_cyc=2000
     # remote reads that allocate nothing at their home (RONCE)
     machine=ladm-rr
     expect 0 "none was stale" timeout 100 "$faults" run -m $machine --check -s sim.fault=none $order -s crb.policy=ronce

@@ -21,6 +21,7 @@ figures:
   - {title: Stacks of one, metrics: [hits, misses], plot: stacked, machine: wide}
   - {title: Spread, metric: speedup, plot: distribution}
   - {title: Cloud, metrics: [hits, speedup], plot: scatter}
+  - {title: Curves, metric: hits, plot: sorted}
 claims:
   - {id: "T<0>", says: far from one, of: wide, published: "< 900 %"}
   - {id: T1, says: far away, of: wide, published: 900 %}
@@ -65,6 +66,34 @@ assert "v100" not in one and "uba-mem" not in one
 PY
 expect 0 "report: $dir/c.html" "$ATOLL" compare -m uba-mem,v100 -w vecadd:n=2048,sgemm:tiny --html "$dir/c.html"
 holds "compare writes the same kind of page" grep -q "harmonic mean" "$dir/c.html"
+
+# applications that share a machine: a table per mix, the partition over epochs
+cat > "$dir/mix.yaml" << YAML
+title: Mixes
+machines:
+  - {name: fixed, machine: ugpu-bp}
+  - {name: Ori, machine: ugpu-ori, set: {pages.fault_cyc: 1000, partition.policy: plan, partition.plan: "40/16,40/16;20/8,60/24"}}
+workloads: ["triad:tiny+hotspot:tiny", "vecadd:n=2048"]
+set: {apps.alone: true, apps.alone_dir: $dir/alone, partition.epoch_cyc: 5000, apps.window_cyc: 20000}
+metrics: [{name: stp, value: totals.stp}]
+figures: [{title: Curves, metric: stp, plot: sorted}]
+YAML
+expect 0 "report: $dir/mix.html" "$ATOLL" sweep "$dir/mix.yaml" --db "$dir/mix.db" --html "$dir/mix.html"
+holds "a mix has a table, and its partition over epochs" python3 - "$dir/mix.html" << 'PY'
+import re, sys
+text = open(sys.argv[1], encoding="utf-8").read()
+mix = text[text.index("Mixes of applications"):text.index("how busy its parts are")]
+rows = re.findall(r'<tr><th scope="row">(fixed|Ori)</th>(.*?)</tr>', mix)
+assert [name for name, _ in rows] == ["fixed", "Ori"], rows  # vecadd alone is no mix
+cells = [re.findall(r">([^<>]*)</td>", row) for _, row in rows]
+assert cells[0][4:] == ["40/16, 40/16", "–", "–"] and cells[1][4:6] == ["20/8, 60/24", "1"] and int(cells[1][6]) > 0, cells
+stp, antt, first, second = map(float, cells[1][:4])
+assert abs(stp - first - second) < 0.003 and abs(antt - (1 / first + 1 / second) / 2) < 0.003, cells
+owns = re.findall(r"<title>([a-z]*):tiny, epoch (\d): owns channel index (\d)", mix)
+assert len(owns) == 4 * 8 and ("triad", "3", "1") in owns and ("hotspot", "3", "2") in owns, owns
+moved = sum(int(n) for n in re.findall(r"<title>[a-z]*:tiny, epoch \d: (\d+) pages moved", mix))
+assert moved == int(cells[1][6]) and "60 SMs" in mix
+PY
 
 chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
 if [ -z "$chromium" ]; then
@@ -139,6 +168,9 @@ browse() {
 }
 browse --window-size=1200,900 --virtual-time-budget=5000 --dump-dom "file://$dir/probe.html" > "$dir/dom.html"
 expect 0 "<title>GOOD" grep -a -m1 -o "<title>[^<]*" "$dir/dom.html"
+cat "$dir/mix.html" "$dir/probe.js" > "$dir/mix-probe.html"
+browse --window-size=1200,900 --virtual-time-budget=5000 --dump-dom "file://$dir/mix-probe.html" > "$dir/mix-dom.html"
+expect 0 "<title>GOOD" grep -a -m1 -o "<title>[^<]*" "$dir/mix-dom.html"
 browse --window-size=420,900 --virtual-time-budget=5000 --dump-dom "file://$dir/probe.html" > "$dir/narrow.html"
 expect 0 "<title>GOOD" grep -a -m1 -o "<title>[^<]*" "$dir/narrow.html"
 browse --window-size=1200,2000 --screenshot="$dir/shot.png" "file://$dir/r.html" > /dev/null

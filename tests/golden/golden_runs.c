@@ -102,6 +102,8 @@ static const struct run specials[] = {
     CHECKED("ugpu/pair", "ugpu", "sgemm:n=128+triad:tiny", "partition.epoch_cyc=5000;apps.window_cyc=20000"),
     CHECKED("ugpu-soft/pair", "ugpu-soft", "sgemm:n=128+triad:tiny",
             "partition.epoch_cyc=5000;apps.window_cyc=20000"),
+    CHECKED("ugpu-ori/pair", "ugpu-ori", "sgemm:n=128+triad:tiny",
+            "partition.epoch_cyc=5000;apps.window_cyc=20000;pages.fault_cyc=1000"),
     CHECKED("ugpu/pair/shuffled", "ugpu", "sgemm:n=128+triad:tiny",
             "partition.epoch_cyc=5000;apps.window_cyc=20000;sim.visit_order=shuffled",
             .same_as = "ugpu/pair"),

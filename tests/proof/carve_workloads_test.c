@@ -2,7 +2,7 @@
  * from the algorithm what a workload allocates and how many kernels it launches. */
 #include "workload_structure.h"
 
-#include "graph.h"
+#include "road.h"
 
 /* Edges of the graph with seed 1, 2000 vertices and least degree 3. */
 enum { SSSP_EDGES = 14901 };
@@ -58,11 +58,36 @@ static void results_are_right_with_timing_on_four_gpus(void **state)
     structure_is_right_on(rows, ROWS, "numa-gpu", 2);
 }
 
+/* Streets lead both ways, between neighbours of the grid, in ascending order, and are as many as in USA-road. */
+static void a_road_network_has_short_streets_in_both_directions(void **state)
+{
+    (void)state;
+    const struct road r = road_shape(1, 40000);
+    uint64_t edges = 0;
+    assert_int_equal(r.columns, 200);
+    for (uint32_t v = 0; v < 40000; v++) {
+        uint32_t to[4], back[4];
+        const uint32_t count = road_neighbours(&r, v, to);
+        edges += count;
+        for (uint32_t k = 0; k < count; k++) {
+            const uint32_t far = to[k] > v ? to[k] - v : v - to[k];
+            assert_true(far == r.columns || (far == 1 && to[k] / r.columns == v / r.columns));
+            if (k) assert_true(to[k] > to[k - 1]);
+            bool returns = false;
+            for (uint32_t n = road_neighbours(&r, to[k], back); n; n--) returns |= back[n - 1] == v;
+            assert_true(returns);
+        }
+    }
+    assert_int_equal(edges, road_edges(1, 40000));
+    assert_true(edges > 2.4 * 40000 && edges < 2.48 * 40000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(footprint_and_launches_follow_from_the_parameters),
         cmocka_unit_test(results_are_right_with_timing_on_four_gpus),
+        cmocka_unit_test(a_road_network_has_short_streets_in_both_directions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

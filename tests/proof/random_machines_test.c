@@ -10,6 +10,7 @@
 
 #include "base/map.h"
 #include "run_stats.h"
+#include "shard.h"
 
 enum { SHARDS = 16, SEEDS_PER_SHARD = 320, SETTINGS_MAX = 80, VALUES_MAX = 6, SETTING_BYTES = 64 };
 
@@ -173,29 +174,15 @@ static void compare_shard(uint32_t shard)
     assert_true(windows >= SEEDS_PER_SHARD / 4);
 }
 
-/* The first digits of the commit; without git: 0. */
-static uint32_t shard_of_commit(void)
-{
-    char commit[16] = "0";
-    FILE *f = popen("git rev-parse --short=6 HEAD 2>/dev/null", "r");
-    if (f) {
-        if (!fgets(commit, sizeof commit, f)) commit[0] = '0';
-        (void)pclose(f);
-    }
-    return (uint32_t)(strtoul(commit, NULL, 16) % SHARDS);
-}
-
 static void random_machines_have_the_same_statistics_cycle_by_cycle(void **state)
 {
-    const char *seed = getenv("ATOLL_SEED"), *shards = getenv("ATOLL_SHARDS");
+    const char *seed = getenv("ATOLL_SEED");
     (void)state;
-    if (seed) {
+    if (seed)
         (void)compare_seed(strtoull(seed, NULL, 10));
-    } else if (shards && !strcmp(shards, "all")) {
-        for (uint32_t k = 0; k < SHARDS; k++) compare_shard(k);
-    } else {
-        compare_shard(shards ? (uint32_t)strtoul(shards, NULL, 10) % SHARDS : shard_of_commit());
-    }
+    else
+        for (uint32_t k = 0; k < SHARDS; k++)
+            if (shard_is_chosen(k, SHARDS)) compare_shard(k);
 }
 
 int main(void)
