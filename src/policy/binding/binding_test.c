@@ -323,6 +323,34 @@ static void the_class_of_the_winner_decides_on_the_binding(void **state)
     }
 }
 
+/* A block's bytes decide on a batch only where they decide on the granule. Pages in turn have nothing to do with the
+ * few bytes that a loop over edges touches at a time: batches of them would put a small grid on one node. */
+static void coda_deals_blocks_one_by_one_where_pages_go_in_turn(void **state)
+{
+    (void)state;
+    static const struct {
+        uint8_t locality;
+        uint64_t datablock_bytes, granule, batch;
+    } rows[] = {{LOCALITY_NL, 512, 512, 1},   {LOCALITY_NL, 32, 128, 4},    {LOCALITY_NL, 16384, 4096, 1},
+                {LOCALITY_ROW_H, 64, 128, 2}, {LOCALITY_ITL, 16, 0, 1},     {LOCALITY_ITL, 1024, 0, 1},
+                {LOCALITY_NONE, 16, 0, 1},    {LOCALITY_UNKNOWN, 16, 0, 1}, {LOCALITY_NL, 0, 4096, 1}};
+    struct config c;
+    config_defaults(&c);
+    c.map.page_size = 4096;
+    const struct nodes n = nodes_of(4, 4);
+    struct launch_facts l = grid_of(256, 1, 1);
+    l.arrays = give;
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        struct launch_array a = array_of(rows[k].locality, 1 << 20, "p0");
+        a.datablock_bytes = rows[k].datablock_bytes;
+        given = (struct launch_arrays){&a, 1, 0};
+        const struct binding b = coda_binding(&c, &l, &n);
+        assert_int_equal(b.kind, BINDING_TURNS);
+        assert_int_equal(b.batch, rows[k].batch);
+        assert_int_equal(coda_granule_of(&c, &l, 0), rows[k].granule);
+    }
+}
+
 /* Array A of a matrix product under the column binding of B: all blocks in x share it, so its own rows decide. */
 static void a_structure_that_the_binding_cannot_cut_follows_its_own_class(void **state)
 {
@@ -395,6 +423,8 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(untouched_pages_follow_the_touched_page_below, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_class_of_the_winner_decides_on_the_binding, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(coda_deals_blocks_one_by_one_where_pages_go_in_turn, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(a_structure_that_the_binding_cannot_cut_follows_its_own_class, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(literal_placement_deals_parts_of_the_stride, set_up, tear_down),
