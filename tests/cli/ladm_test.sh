@@ -32,4 +32,23 @@ expect 0 "lines before the L1 by structure" "$ATOLL" run -m ladm-rr-q4 -w vecadd
 expect 1 "crb.policy ronce and by_class need llc.organisation numa" "$ATOLL" run -m v100 -w vecadd:tiny -s crb.policy=ronce
 expect 1 "llc.remote_cache false needs llc.organisation numa" "$ATOLL" run -m v100 -w vecadd:tiny -s llc.remote_cache=false
 expect 1 "is no multiple of 3" "$ATOLL" run -m ladm-rr -w vecadd:tiny -s chiplet.partitions=/3
+vecadd="-w vecadd:tiny"
+expect 1 "lasp binds blocks to several chiplets or GPUs, and this machine has one" "$ATOLL" run -m ladm-monolithic $vecadd -s runtime.cta_sched=lasp
+expect 1 "lasp places pages in several chiplets or GPUs, and this machine has one" "$ATOLL" run -m ladm-monolithic $vecadd -s runtime.placement=lasp
+expect 1 "coda.granule_size is no whole number of lines" "$ATOLL" run -m ladm-hcoda-q4 $vecadd -s coda.granule_size=100B
+expect 1 "lasp.force names classes and lasp.class=given uses them" "$ATOLL" run -m ladm-q4 $vecadd -s lasp.force=vecadd/p0:no-locality
+expect 1 "lasp.force takes kernel/argument:class" "$ATOLL" run -m ladm-q4 $vecadd -s lasp.class=given -s lasp.force=vecadd/p0:diagonal
+for machine in ladm-q4 ladm-hcoda-q4; do
+    expect 1 "the program has launched no kernel 'x'" "$ATOLL" run -m $machine $vecadd -s lasp.class=given -s lasp.force=x/p0:no-locality
+    expect 1 "kernel 'vecadd' has no argument 'p9'" "$ATOLL" run -m $machine $vecadd -s lasp.class=given -s lasp.force=vecadd/p9:no-locality
+    expect 0 "note: launches with fewer blocks than the 16 chiplets: 1 of 1" "$ATOLL" run -m $machine -w vecadd:n=256
+done
+expect 0 "note: no index of 'through' has a class" "$ATOLL" run -m ladm-q4 -w ./tests/kit/indirect:tiny
+holds "a kernel without a class is named once" test "$(grep -c "note: no index" "$dir/out")" = 2
+json given -m ladm-q4 -w randomloc:tiny -s lasp.class=given -s lasp.force=randomloc/p0:no-locality
+holds "a given class replaces that of the analysis, and its hint" python3 - "$dir" << 'PYTHON'
+import json, sys
+rows = {r["name"]: r for r in json.load(open(f"{sys.argv[1]}/given.json"))["nodes"]["structures"]}
+assert rows["p0"]["class"] == "no-locality" and rows["p0"]["caching"] == "RTWICE", rows
+PYTHON
 finish
