@@ -118,11 +118,6 @@ static struct row *gather_rows(const struct report *r, struct arena *arena, uint
 
 /* ---- text ---- */
 
-static bool binds_by_index(const struct config *c)
-{
-    return c->runtime.cta_sched == block_scheduler_lasp || c->runtime.cta_sched == block_scheduler_coda;
-}
-
 /* True if an earlier launch has the kernel. */
 static bool is_repeated(const struct report *r, uint32_t launch)
 {
@@ -146,7 +141,7 @@ static void write_notes(const struct report *r, FILE *out)
 {
     char kernel[DRAW_TEXT];
     uint32_t small = 0;
-    if (!binds_by_index(r->config)) return;
+    if (!config_blocks_follow_index(r->config)) return;
     const uint32_t launches = system_kernel_count(r->system);
     for (uint32_t k = 0; k < launches; k++) {
         const struct system_kernel_record *const record = system_kernel_record(r->system, k);
