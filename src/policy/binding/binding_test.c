@@ -385,6 +385,39 @@ static void a_structure_that_the_binding_cannot_cut_follows_its_own_class(void *
         assert_int_equal(cut_node(&a, (a.base >> 12) + k), k / 8 * 2 + k % 2); /* row k: in turn in its GPU */
         assert_int_equal(cut_node(&b, (b.base >> 12) + 16 * 5 + k), k / 8 * 2 + k % 2);
     }
+    /* given as unclassified, a structure lies in contiguous parts, although its index is known */
+    c.lasp.class = lasp_source_given;
+    c.lasp.force = "k/p1:unclassified";
+    const struct lasp_plan forced = lasp_plan(&c, &l, &n);
+    const struct data_cut parts = cut_of_array(&arena, &c, &l, &n, &forced, 1, scratch);
+    assert_int_equal(parts.method, CUT_PROPORTIONAL);
+    for (uint32_t k = 0; k < 256; k++) assert_int_equal(cut_node(&parts, (parts.base >> 12) + k), k / 64);
+}
+
+/* Arrays behind each other, as those of a lattice: the pieces lie farther apart than the steps of the digits. */
+static void distant_pieces_are_all_found(void **state)
+{
+    (void)state;
+    const struct nodes n = nodes_of(2, 2);
+    const struct launch_facts l = grid_of(6, 9, 1);
+    const struct launch_bytes pieces[] = {{0, 480}, {40000, 40480}, {75000, 75520}, {140004, 140484}};
+    const struct launch_pattern p = {.digit = {{3072, 9, LAUNCH_Y, true}, {512, 6, LAUNCH_X, false}},
+                                     .digits = 2,
+                                     .piece = pieces,
+                                     .pieces = 4};
+    for (uint32_t kind = 0; kind < 6; kind++) {
+        struct rng r = rng_seed(5, kind);
+        struct data_cut cut = {.method = CUT_INDEX,
+                               .binding = binding_number(kind, &l, &n, &r),
+                               .base = ((uint64_t)3 << 30) + 1028,
+                               .bytes = 170000,
+                               .end = 170000,
+                               .page_log2 = 12,
+                               .pattern = &p,
+                               .patterns = 1,
+                               .scratch = cut_scratch_new(&arena, 12, n.count)};
+        check_pages(&cut);
+    }
 }
 
 /* Equations 1 and 2 of the paper. */
@@ -427,6 +460,7 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_structure_that_the_binding_cannot_cut_follows_its_own_class, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(distant_pieces_are_all_found, set_up, tear_down),
         cmocka_unit_test_setup_teardown(literal_placement_deals_parts_of_the_stride, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

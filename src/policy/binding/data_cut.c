@@ -380,15 +380,17 @@ struct data_cut cut_of_array(struct arena *a, const struct config *c, const stru
                            .end = s->end,
                            .page_log2 = (uint32_t)__builtin_ctzll(c->map.page_size),
                            .scratch = scratch};
+    /* A class that is given says that the index is not known, whatever the analysis found. */
+    const bool indexed = s->patterns && (locality == s->locality || !is_irregular(locality));
     /* The binding of the winner does not separate the blocks of this structure: its own class decides. */
-    const bool blind = s->patterns ? s->any & binding_axes(&cut.binding) : is_irregular(locality);
+    const bool blind = indexed ? s->any & binding_axes(&cut.binding) : is_irregular(locality);
     if (blind && !FAULT_FIRES(loser_on_one_node))
         cut.binding = lasp_binding(c, l, n, locality, s->datablock_bytes);
     if (c->lasp.match == lasp_match_literal) {
         set_literal(&cut, s, locality);
         return cut;
     }
-    if (s->patterns) {
+    if (indexed) {
         keep_patterns(&cut, a, s);
         if (!FAULT_FIRES(loser_on_one_node)) cut.open_axes = s->any & binding_axes(&cut.binding);
     } else if (!is_irregular(locality) && keep_layout(&cut, a, l, array)) {
