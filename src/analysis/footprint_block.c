@@ -69,9 +69,10 @@ static bool bounds_of(const struct sizing *z, const struct symbolic_loop *l, str
         if (c->deps & (DEP_DATA | DEP_OTHER)) continue; /* may only end it sooner */
         if (c->deps & DEP_MERGE && (!e->distance || !one_meeting(e->distance, &meeting))) return false;
         if (meeting) b->ways = meeting->element;
-        b->deps |= c->deps;
+        const struct expr *const decides = e->distance ? e->distance : c;
+        b->deps |= decides->deps;
         uint64_t by;
-        const uint64_t others = c->loops & ~l->iv->loops,
+        const uint64_t others = decides->loops & ~l->iv->loops,
                        ended = others & ~footprint_loops_around(z, l->parent);
         if (!footprint_ended_by(z, ended, footprint_loops_around(z, l->parent), &by)) return false;
         const uint64_t counted = (others & ~ended) | by;

@@ -238,7 +238,9 @@ static void put_argument(struct sizing *z, struct locality_table *t, uint32_t wh
         const struct launch_bytes reach = reach_of(&p);
         if (reach.first < all.first) all.first = reach.first;
         if (reach.end > all.end) all.end = reach.end;
-        if (a->patterns && row->class == a->class && any == a->any) add_pattern(a, room, &p);
+        if (row->class != a->class) continue;
+        if (!a->patterns) a->any = any; /* the row that speaks is not linear, at the border of an image */
+        if (any == a->any) add_pattern(a, room, &p);
     }
     a->pattern = room;
     if (!known) all = (struct launch_bytes){0, (int64_t)room_of(t, a)};

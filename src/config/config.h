@@ -241,6 +241,11 @@ static inline bool config_counts_nodes(const struct config *c)
 {
     return c->llc.organisation == llc_organisation_numa && config_chiplets(c) > 1;
 }
+/* The index of the accesses decides which chiplet runs a block (LASP, CODA). */
+static inline bool config_blocks_follow_index(const struct config *c)
+{
+    return c->runtime.cta_sched == block_scheduler_lasp || c->runtime.cta_sched == block_scheduler_coda;
+}
 /* Some reads of other chiplets do not allocate at the home (RONCE). */
 static inline bool config_slices_read_once(const struct config *c)
 {

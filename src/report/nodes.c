@@ -118,6 +118,45 @@ static struct row *gather_rows(const struct report *r, struct arena *arena, uint
 
 /* ---- text ---- */
 
+/* True if an earlier launch has the kernel. */
+static bool is_repeated(const struct report *r, uint32_t launch)
+{
+    for (uint32_t k = 0; k < launch; k++)
+        if (!strcmp(system_kernel_record(r->system, k)->name, system_kernel_record(r->system, launch)->name))
+            return true;
+    return false;
+}
+
+static bool is_unclassified(const struct structures *s)
+{
+    for (uint32_t k = 0; k < s->count; k++)
+        if (s->range[k].lines && s->range[k].locality != LOCALITY_NONE &&
+            s->range[k].locality != LOCALITY_UNKNOWN)
+            return false;
+    return true;
+}
+
+/* Where blocks follow the index: launches that cannot reach every chiplet, and kernels without a class. */
+static void write_notes(const struct report *r, FILE *out)
+{
+    char kernel[DRAW_TEXT];
+    uint32_t small = 0;
+    if (!config_blocks_follow_index(r->config)) return;
+    const uint32_t launches = system_kernel_count(r->system);
+    for (uint32_t k = 0; k < launches; k++) {
+        const struct system_kernel_record *const record = system_kernel_record(r->system, k);
+        small += record->blocks < chiplets(r);
+        const struct structures *const known = record->structures;
+        if (known && is_unclassified(known) && !is_repeated(r, k))
+            (void)fprintf(
+                out, "               note: no index of '%s' has a class: it is treated as unclassified\n",
+                draw_kernel(kernel, 41, record->name));
+    }
+    if (small)
+        (void)fprintf(out, "               note: launches with fewer blocks than the %u chiplets: %u of %u\n",
+                      chiplets(r), small, launches);
+}
+
 void report_nodes_text(const struct report *r, FILE *out)
 {
     const struct llc_stats *const s = &r->stats.llc;
@@ -149,6 +188,7 @@ void report_nodes_text(const struct report *r, FILE *out)
             "               bound: at this share GPU links carry a stream at %.0f of %.0f GB/s; they stop "
             "binding\n               at %.1f %%\n",
             b.switch_bytes_per_second * 1e-9, b.memory_bytes_per_second * 1e-9, 100 * b.free_share);
+    write_notes(r, out);
 }
 
 void report_structures_text(const struct report *r, FILE *out)

@@ -413,7 +413,7 @@ static const struct published {
      "no-locality",
      "unclassified",
      "align-aware",
-     {"p0=185MiB", "p1=185MiB"}},
+     {"p0=194150400", "p1=194150400", "p2=2426880", "p3=61440", "p4=128"}},
     {"streamcluster:ladm",
      {512, 1},
      1024,
@@ -475,7 +475,7 @@ static json_t *analysis_of(const struct published *p, const json_t *kernel)
 {
     char path[64], *text = NULL;
     atoll_sim *sim;
-    struct atoll_analysis what = {.ptx_count = 1, .entry = p->kernel, .params = p->params};
+    struct atoll_analysis what = {.ptx_count = 1, .entry = p->kernel, .params = p->params, .placement = true};
     write_ptx(p->file, path);
     what.ptx = (const char *const[]){path};
     for (size_t k = 0; k < 3; k++) {
@@ -484,6 +484,7 @@ static json_t *analysis_of(const struct published *p, const json_t *kernel)
     }
     while (what.param_count < PARAMS_MAX && p->params[what.param_count]) what.param_count++;
     assert_int_equal(atoll_create(&sim), ATOLL_OK);
+    assert_int_equal(atoll_machine(sim, "ladm"), ATOLL_OK);
     if (atoll_analyze(sim, &what, ATOLL_JSON, &text)) fail_msg("%s: %s", p->workload, atoll_message(sim));
     json_t *root = json_loads(text, 0, NULL);
     assert_non_null(root);
@@ -497,6 +498,21 @@ static const char *text_of(const json_t *object, const char *name)
 {
     const char *text = json_string_value(json_object_get(object, name));
     return text ? text : "";
+}
+
+/* A page of a regular structure is never placed in proportion to its offset: the index says which blocks touch it. */
+static void check_methods(const struct published *p, const json_t *placement)
+{
+    const json_t *list = json_object_get(placement, "structures");
+    assert_true(json_array_size(list) > 0);
+    for (size_t k = 0; k < json_array_size(list); k++) {
+        const json_t *row = json_array_get(list, k);
+        const char *const class = text_of(row, "class"), *const method = text_of(row, "method");
+        const bool regular = strcmp(class, "intra-thread") != 0 && strcmp(class, "unclassified") != 0;
+        if (regular && strcmp(method, "index") != 0 && strcmp(method, "layout") != 0)
+            fail_msg("%s: %s (%s) is placed by the method '%s'", p->workload, text_of(row, "argument"), class,
+                     method);
+    }
 }
 
 static void classes_and_schedulers_are_as_stated(void **state)
@@ -515,6 +531,7 @@ static void classes_and_schedulers_are_as_stated(void **state)
             fail_msg("%s: %s is %s, expected %s", p->workload, p->argument, class, p->class);
         if (strcmp(text_of(found, "scheduler"), p->scheduler) != 0)
             fail_msg("%s: blocks go %s, expected %s", p->workload, text_of(found, "scheduler"), p->scheduler);
+        check_methods(p, json_object_get(found, "placement"));
         const char *ours = !strcmp(class, "no-locality")    ? "NL"
                            : !strcmp(class, "intra-thread") ? "ITL"
                            : !strcmp(class, "unclassified") ? "unclassified"

@@ -20,8 +20,8 @@ static const struct wl_param params[] = {
 static const struct wl_size sizes[] = {
     {"tiny", "vertices=3000,blocks=3", NULL},
     {"ladm", "vertices=1048576,least=18,blocks=2048", "LADM, 220 MB, 2048 blocks"},
-    {"ladmq", "vertices=131072,least=18,blocks=2048,sources=5120,levels=1",
-     "LADM quick: fewer vertices, one level"},
+    {"ladmq", "vertices=131072,least=18,blocks=64,sources=16384,levels=1",
+     "LADM quick: fewer vertices, one level, a vertex for each thread"},
     {0},
 };
 

@@ -36,7 +36,8 @@ static const struct wl_size sizes[] = {
     {"selrep3", "n=64,k=3712,batch=4,repeat=20,ahead=1,alone=1", "SelRep mm_3, 1.9 MB shared"},
     {"selrep4", "n=64,k=7424,batch=4,repeat=10,ahead=1,alone=1", "SelRep mm_4, 3.8 MB shared"},
     {"ladm", "n=2048,m=4096,k=4096,wide=1", "LADM SQ-GEMM, 128 MB, 2048 blocks"},
-    {"ladmq", "n=512,m=1024,k=512,wide=1", "LADM quick: SQ-GEMM with less of M, N and K"},
+    {"ladmq", "n=512,m=4096,k=512,wide=1",
+     "LADM quick: SQ-GEMM with less of N and K, four rows of blocks per chiplet"},
     {0},
 };
 

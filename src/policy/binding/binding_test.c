@@ -323,6 +323,34 @@ static void the_class_of_the_winner_decides_on_the_binding(void **state)
     }
 }
 
+/* A block's bytes decide on a batch only where they decide on the granule. Pages in turn have nothing to do with the
+ * few bytes that a loop over edges touches at a time: batches of them would put a small grid on one node. */
+static void coda_deals_blocks_one_by_one_where_pages_go_in_turn(void **state)
+{
+    (void)state;
+    static const struct {
+        uint8_t locality;
+        uint64_t datablock_bytes, granule, batch;
+    } rows[] = {{LOCALITY_NL, 512, 512, 1},   {LOCALITY_NL, 32, 128, 4},    {LOCALITY_NL, 16384, 4096, 1},
+                {LOCALITY_ROW_H, 64, 128, 2}, {LOCALITY_ITL, 16, 0, 1},     {LOCALITY_ITL, 1024, 0, 1},
+                {LOCALITY_NONE, 16, 0, 1},    {LOCALITY_UNKNOWN, 16, 0, 1}, {LOCALITY_NL, 0, 4096, 1}};
+    struct config c;
+    config_defaults(&c);
+    c.map.page_size = 4096;
+    const struct nodes n = nodes_of(4, 4);
+    struct launch_facts l = grid_of(256, 1, 1);
+    l.arrays = give;
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        struct launch_array a = array_of(rows[k].locality, 1 << 20, "p0");
+        a.datablock_bytes = rows[k].datablock_bytes;
+        given = (struct launch_arrays){&a, 1, 0};
+        const struct binding b = coda_binding(&c, &l, &n);
+        assert_int_equal(b.kind, BINDING_TURNS);
+        assert_int_equal(b.batch, rows[k].batch);
+        assert_int_equal(coda_granule_of(&c, &l, 0), rows[k].granule);
+    }
+}
+
 /* Array A of a matrix product under the column binding of B: all blocks in x share it, so its own rows decide. */
 static void a_structure_that_the_binding_cannot_cut_follows_its_own_class(void **state)
 {
@@ -356,6 +384,39 @@ static void a_structure_that_the_binding_cannot_cut_follows_its_own_class(void *
     for (uint32_t k = 0; k < 16; k++) {
         assert_int_equal(cut_node(&a, (a.base >> 12) + k), k / 8 * 2 + k % 2); /* row k: in turn in its GPU */
         assert_int_equal(cut_node(&b, (b.base >> 12) + 16 * 5 + k), k / 8 * 2 + k % 2);
+    }
+    /* given as unclassified, a structure lies in contiguous parts, although its index is known */
+    c.lasp.class = lasp_source_given;
+    c.lasp.force = "k/p1:unclassified";
+    const struct lasp_plan forced = lasp_plan(&c, &l, &n);
+    const struct data_cut parts = cut_of_array(&arena, &c, &l, &n, &forced, 1, scratch);
+    assert_int_equal(parts.method, CUT_PROPORTIONAL);
+    for (uint32_t k = 0; k < 256; k++) assert_int_equal(cut_node(&parts, (parts.base >> 12) + k), k / 64);
+}
+
+/* Arrays behind each other, as those of a lattice: the pieces lie farther apart than the steps of the digits. */
+static void distant_pieces_are_all_found(void **state)
+{
+    (void)state;
+    const struct nodes n = nodes_of(2, 2);
+    const struct launch_facts l = grid_of(6, 9, 1);
+    const struct launch_bytes pieces[] = {{0, 480}, {40000, 40480}, {75000, 75520}, {140004, 140484}};
+    const struct launch_pattern p = {.digit = {{3072, 9, LAUNCH_Y, true}, {512, 6, LAUNCH_X, false}},
+                                     .digits = 2,
+                                     .piece = pieces,
+                                     .pieces = 4};
+    for (uint32_t kind = 0; kind < 6; kind++) {
+        struct rng r = rng_seed(5, kind);
+        struct data_cut cut = {.method = CUT_INDEX,
+                               .binding = binding_number(kind, &l, &n, &r),
+                               .base = ((uint64_t)3 << 30) + 1028,
+                               .bytes = 170000,
+                               .end = 170000,
+                               .page_log2 = 12,
+                               .pattern = &p,
+                               .patterns = 1,
+                               .scratch = cut_scratch_new(&arena, 12, n.count)};
+        check_pages(&cut);
     }
 }
 
@@ -395,8 +456,11 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(untouched_pages_follow_the_touched_page_below, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_class_of_the_winner_decides_on_the_binding, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(coda_deals_blocks_one_by_one_where_pages_go_in_turn, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(a_structure_that_the_binding_cannot_cut_follows_its_own_class, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(distant_pieces_are_all_found, set_up, tear_down),
         cmocka_unit_test_setup_teardown(literal_placement_deals_parts_of_the_stride, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,6 +54,6 @@ struct binding coda_binding(const struct config *c, const struct launch_facts *l
     const uint64_t granule = coda_granule_of(c, l, a->winner);
     const uint64_t bytes =
         c->coda.granule == coda_granule_width && !c->coda.granule_size ? width_of(w) : w->datablock_bytes;
-    const uint64_t batch = bytes ? (granule ? granule : c->map.page_size) / bytes : 1;
+    const uint64_t batch = bytes ? granule / bytes : 1; /* pages in turn match no batch of blocks */
     return binding_turns(l, n, batch ? batch : 1);
 }

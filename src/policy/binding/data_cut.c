@@ -25,6 +25,7 @@ const char *cut_method_name(enum cut_method m)
 struct search {
     const struct data_cut *cut;
     const struct launch_pattern *p;
+    uint32_t piece, pieces; /* the first piece that counts, and how many */
     int64_t rest_first[LAUNCH_DIGITS_MAX + 1],
         rest_end[LAUNCH_DIGITS_MAX + 1]; /* reach of the digits from k on */
     uint32_t at[4];                      /* coordinate per axis */
@@ -51,7 +52,8 @@ static void visit_blocks(struct search *s, int64_t first, int64_t end)
 static void search_pieces(struct search *s, int64_t first, int64_t end, int64_t moved)
 {
     const struct launch_pattern *const p = s->p;
-    uint32_t low = 0, high = p->pieces;
+    const uint32_t last = s->piece + s->pieces;
+    uint32_t low = s->piece, high = last;
     while (low < high) { /* the first piece that ends behind `first` */
         const uint32_t middle = low + (high - low) / 2;
         if (p->piece[middle].end <= first)
@@ -59,7 +61,7 @@ static void search_pieces(struct search *s, int64_t first, int64_t end, int64_t 
         else
             high = middle;
     }
-    for (; low < p->pieces && p->piece[low].first < end && s->left; low++) {
+    for (; low < last && p->piece[low].first < end && s->left; low++) {
         const int64_t from = p->piece[low].first > first ? p->piece[low].first : first,
                       to = p->piece[low].end < end ? p->piece[low].end : end;
         visit_blocks(s, from + moved, to + moved);
@@ -87,17 +89,28 @@ static void search_digit(struct search *s, uint32_t k, int64_t first, int64_t en
     s->at[d->axis] = 0;
 }
 
+/* Searches the pieces [s->piece, s->piece + s->pieces). */
+static void search_from(struct search *s, int64_t first, int64_t end)
+{
+    const struct launch_pattern *const p = s->p;
+    s->rest_first[p->digits] = p->piece[s->piece].first;
+    s->rest_end[p->digits] = p->piece[s->piece + s->pieces - 1].end;
+    for (uint32_t k = p->digits; k-- > 0;) {
+        s->rest_first[k] = s->rest_first[k + 1];
+        s->rest_end[k] = s->rest_end[k + 1] + (int64_t)(p->digit[k].step * (p->digit[k].count - 1));
+    }
+    search_digit(s, 0, first, end, 0);
+}
+
+/* Digits narrow the search only where the pieces lie closer than the steps. Pieces of twenty arrays behind each
+ * other are searched one by one. */
 static bool search_pattern(const struct data_cut *cut, const struct launch_pattern *p, int64_t first,
                            int64_t end, cut_visit *visit, void *arg)
 {
     struct search s = {.cut = cut, .p = p, .visit = visit, .arg = arg, .left = VISITS_MAX};
-    s.rest_first[p->digits] = p->piece[0].first;
-    s.rest_end[p->digits] = p->piece[p->pieces - 1].end;
-    for (uint32_t k = p->digits; k-- > 0;) {
-        s.rest_first[k] = s.rest_first[k + 1];
-        s.rest_end[k] = s.rest_end[k + 1] + (int64_t)(p->digit[k].step * (p->digit[k].count - 1));
-    }
-    search_digit(&s, 0, first, end, 0);
+    const uint64_t spread = (uint64_t)(p->piece[p->pieces - 1].end - p->piece[0].first);
+    s.pieces = p->digits && spread > p->digit[0].step ? 1 : p->pieces;
+    for (; s.piece < p->pieces && s.left; s.piece += s.pieces) search_from(&s, first, end);
     return s.left != 0;
 }
 
@@ -367,15 +380,17 @@ struct data_cut cut_of_array(struct arena *a, const struct config *c, const stru
                            .end = s->end,
                            .page_log2 = (uint32_t)__builtin_ctzll(c->map.page_size),
                            .scratch = scratch};
+    /* A class that is given says that the index is not known, whatever the analysis found. */
+    const bool indexed = s->patterns && (locality == s->locality || !is_irregular(locality));
     /* The binding of the winner does not separate the blocks of this structure: its own class decides. */
-    const bool blind = s->patterns ? s->any & binding_axes(&cut.binding) : is_irregular(locality);
+    const bool blind = indexed ? s->any & binding_axes(&cut.binding) : is_irregular(locality);
     if (blind && !FAULT_FIRES(loser_on_one_node))
         cut.binding = lasp_binding(c, l, n, locality, s->datablock_bytes);
     if (c->lasp.match == lasp_match_literal) {
         set_literal(&cut, s, locality);
         return cut;
     }
-    if (s->patterns) {
+    if (indexed) {
         keep_patterns(&cut, a, s);
         if (!FAULT_FIRES(loser_on_one_node)) cut.open_axes = s->any & binding_axes(&cut.binding);
     } else if (!is_irregular(locality) && keep_layout(&cut, a, l, array)) {

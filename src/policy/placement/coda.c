@@ -8,6 +8,7 @@
 struct coda {
     struct config config;
     uint32_t nodes;
+    uint64_t force_seen; /* entries of lasp.force whose kernel was launched */
 };
 
 static uint32_t in_turn(const struct page_rule *r, const struct placement_question *q)
@@ -41,8 +42,9 @@ static struct page_rule rule_of(const struct coda *s, const struct launch_array 
 
 static void at_launch(void *state, const struct placement_launch *l)
 {
-    const struct coda *const s = state;
+    struct coda *const s = state;
     const struct launch_arrays *const a = launch_arrays(l->facts);
+    lasp_check_force(&s->config, l->facts, &s->force_seen);
     for (uint32_t k = 0; a && k < a->count; k++) {
         const struct launch_array *const array = &a->array[k];
         if (!array->bytes || array->end == array->first) continue;
@@ -61,6 +63,12 @@ static uint32_t place(void *state, const struct placement_question *q)
     return in_turn(NULL, q);
 }
 
+static void end(void *state)
+{
+    const struct coda *const s = state;
+    lasp_check_force_used(&s->config, s->force_seen);
+}
+
 static void begin(void *state, struct arena *a, const struct config *c, uint32_t colours)
 {
     (void)a;
@@ -73,4 +81,5 @@ const struct placement_ops placement_coda = {.level = NODE_CHIPLET,
                                              .state_bytes = sizeof(struct coda),
                                              .begin = begin,
                                              .place = place,
-                                             .at_launch = at_launch};
+                                             .at_launch = at_launch,
+                                             .end = end};
