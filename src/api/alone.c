@@ -53,7 +53,47 @@ static void look_whose(const json_t *root, const char *path, uint32_t idx, const
         path, of, idx + 1, workload);
 }
 
-struct alone *alone_read(const char *list, uint32_t idx, uint32_t count, const char *workload)
+static void destroy(void *sim) { atoll_destroy(sim); }
+
+/* ---- the machine of an alone run ---- */
+
+/* Parameters that divide the machine among applications: they have no meaning for one application alone. */
+static bool divides(const struct param_row *row)
+{
+    static const char *const names[][2] = {
+        {"partition", "sms"}, {"partition", "slices"}, {"partition", "channels"}};
+    static const char *const others[][2] = {{"dram", "migration"},           {"pages", "copier"},
+                                            {"pages", "faulting"},           {"pages", "fault_cyc"},
+                                            {"pages", "fault_interval_cyc"}, {"pages", "faults"},
+                                            {"pages", "copy_lines"},         {"pages", "copies_ahead"}};
+    for (size_t k = 0; k < sizeof others / sizeof *others; k++)
+        if (strcmp(row->section, others[k][0]) == 0 && strcmp(row->name, others[k][1]) == 0) return true;
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+        if (strcmp(row->section, names[k][0]) == 0 && strcmp(row->name, names[k][1]) == 0) return false;
+    return strcmp(row->section, "apps") == 0 || strcmp(row->section, "partition") == 0;
+}
+
+/* Of another machine the result would be no speed alone. */
+static void look_where(const json_t *root, const char *path, const struct machine *beside)
+{
+    const json_t *was = json_object_get(root, "config");
+    json_t *now = machine_dump_json(beside);
+    const struct param_row *differs = NULL;
+    for (uint32_t k = 0; was && k < PARAM_COUNT && !differs; k++) {
+        const struct param_row *row = &param_rows[k];
+        const json_t *before = json_object_get(json_object_get(was, row->section), row->name);
+        if (before && !divides(row) &&
+            !json_equal(before, json_object_get(json_object_get(now, row->section), row->name)))
+            differs = row;
+    }
+    json_decref(now);
+    if (differs)
+        diag_mistake("--alone: '%s' is a result of another machine: its %s.%s differs", path,
+                     differs->section, differs->name);
+}
+
+struct alone *alone_read(const char *list, uint32_t idx, uint32_t count, const char *workload,
+                         const struct machine *beside)
 {
     const char *from = list, *end = strchrnul(from, ',');
     uint32_t files = 1;
@@ -74,28 +114,10 @@ struct alone *alone_read(const char *list, uint32_t idx, uint32_t count, const c
     if (!root) diag_mistake("--alone: cannot read '%s': %s", path, why.text);
     struct alone *a = from_result(root);
     if (a) look_whose(root, path, idx, workload);
+    if (a) look_where(root, path, beside);
     json_decref(root);
     if (!a) diag_mistake("--alone: '%s' is no result of a timed run (--json)", path);
     return a;
-}
-
-static void destroy(void *sim) { atoll_destroy(sim); }
-
-/* ---- the machine of an alone run ---- */
-
-/* Parameters that divide the machine among applications: they have no meaning for one application alone. */
-static bool divides(const struct param_row *row)
-{
-    static const char *const names[][2] = {
-        {"partition", "sms"}, {"partition", "slices"}, {"partition", "channels"}};
-    static const char *const others[][2] = {
-        {"dram", "migration"},           {"pages", "copier"}, {"pages", "faulting"},  {"pages", "fault_cyc"},
-        {"pages", "fault_interval_cyc"}, {"pages", "faults"}, {"pages", "copy_lines"}};
-    for (size_t k = 0; k < sizeof others / sizeof *others; k++)
-        if (strcmp(row->section, others[k][0]) == 0 && strcmp(row->name, others[k][1]) == 0) return true;
-    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-        if (strcmp(row->section, names[k][0]) == 0 && strcmp(row->name, names[k][1]) == 0) return false;
-    return strcmp(row->section, "apps") == 0 || strcmp(row->section, "partition") == 0;
 }
 
 /* The whole machine for one application. It counts the accesses of the application for profiles. */

@@ -8,6 +8,7 @@
 #include <atoll.h>
 
 struct alone;
+struct machine;
 
 /* The counters of the application's alone run, for partition policies. */
 struct alone_profile {
@@ -15,8 +16,10 @@ struct alone_profile {
 };
 struct alone_profile alone_profile(const struct alone *a);
 
-/* Of "A.json,B.json" the file number idx of count, a result of the workload; raises mistakes. */
-struct alone *alone_read(const char *list, uint32_t idx, uint32_t count, const char *workload);
+/* Of "A.json,B.json" the file number idx of count, a result of the workload on the machine `beside` outside of what
+ * divides it; raises mistakes. */
+struct alone *alone_read(const char *list, uint32_t idx, uint32_t count, const char *workload,
+                         const struct machine *beside);
 /* Runs the workload on the whole of the machine for so many cycles; beside: where it had neighbours. */
 struct alone *alone_run(const atoll_sim *beside, const char *workload, uint64_t cycles);
 void alone_free(struct alone *a); /* NULL is allowed */

@@ -13,7 +13,24 @@ static double per_kilo(uint64_t part, uint64_t whole)
     return whole ? 1000.0 * (double)part / (double)whole : 0;
 }
 
-static json_t *app_json(const struct repartition_app *a, uint32_t channels_per_index, uint64_t cycles)
+static json_t *pages_by_index_json(const struct repartition_app *a, uint32_t indices)
+{
+    json_t *list = json_array();
+    for (uint32_t k = 0; k < indices; k++)
+        (void)json_array_append_new(list, json_integer((json_int_t)a->pages_in[k]));
+    return list;
+}
+
+static json_t *bytes_json(const struct repartition_epoch *e, uint32_t indices)
+{
+    json_t *list = json_array();
+    for (uint32_t k = 0; k < indices; k++)
+        (void)json_array_append_new(list, json_integer((json_int_t)e->bytes_in[k]));
+    return list;
+}
+
+static json_t *app_json(const struct repartition_app *a, uint32_t channels_per_index, uint32_t indices,
+                        uint64_t cycles)
 {
     json_t *row = json_object();
     set_integer(row, "sms", a->share.sms);
@@ -33,7 +50,32 @@ static json_t *app_json(const struct repartition_app *a, uint32_t channels_per_i
     set_integer(row, "pages", a->profile.pages);
     set_integer(row, "foreign_pages", a->foreign_pages);
     set_integer(row, "outside", a->outside);
+    (void)json_object_set_new(row, "pages_by_index", pages_by_index_json(a, indices));
+    set_integer(row, "faults_lost", a->faults_lost);
+    set_integer(row, "faults_gained", a->faults_gained);
+    set_integer(row, "pages_moved", a->pages_moved);
+    set_integer(row, "set_wait_cycles", a->set_wait_cyc);
+    set_integer(row, "held_cycles", a->held_cyc);
+    set_integer(row, "sms_drained", a->sms_drained);
+    set_integer(row, "sms_switched", a->sms_switched);
     return row;
+}
+
+/* Share of the epochs in which a change was not over: of all of them, and of the one with most of it. */
+static void set_reallocation(json_t *root, const struct repartition_epoch *e, uint32_t count)
+{
+    uint64_t change_cyc = 0, cycles = 0;
+    double most = 0;
+    for (uint32_t k = 0; k < count; k++) {
+        const uint64_t epoch_cyc = e[k].end_cyc - e[k].begin_cyc;
+        change_cyc += e[k].change_cyc;
+        cycles += epoch_cyc;
+        if (epoch_cyc && (double)e[k].change_cyc / (double)epoch_cyc > most)
+            most = (double)e[k].change_cyc / (double)epoch_cyc;
+    }
+    (void)json_object_set_new(root, "reallocation_share",
+                              json_real(cycles ? (double)change_cyc / (double)cycles : 0));
+    (void)json_object_set_new(root, "reallocation_share_most", json_real(most));
 }
 
 /* Where the pages of an application may lie, and how many moved in the epoch. */
@@ -43,7 +85,7 @@ static json_t *pages_json(const struct repartition_app *a)
     for (uint64_t left = a->owned; left; left &= left - 1)
         (void)json_array_append_new(indices, json_integer(__builtin_ctzll(left)));
     (void)json_object_set_new(row, "indices", indices);
-    set_integer(row, "moved", a->moved);
+    set_integer(row, "moved", a->pages_moved);
     return row;
 }
 
@@ -53,8 +95,8 @@ json_t *partition_rows_json(const struct repartition *r, const struct config *c,
     const struct repartition_epoch *e = repartition_epochs(r, &epochs);
     const struct repartition_change *h = repartition_changes(r, &changes);
     const uint32_t per_index = repartition_channels_per_index(r);
+    const uint32_t indices = (uint32_t)config_channels(c) / per_index;
     json_t *root = json_object(), *rows = json_array(), *list = json_array(), *pages = json_array();
-    (void)c;
     for (uint32_t k = 0; k < epochs; k++) {
         json_t *row = json_object(), *of = json_array(), *pages_of = json_array();
         set_integer(row, "begin", e[k].begin_cyc);
@@ -63,9 +105,11 @@ json_t *partition_rows_json(const struct repartition *r, const struct config *c,
         (void)json_object_set_new(row, "changed", json_boolean(e[k].changed));
         (void)json_object_set_new(row, "dropped", json_boolean(e[k].dropped));
         set_integer(row, "change_cycles", e[k].change_cyc);
+        set_integer(row, "page_cycles", e[k].pages_cyc);
         for (uint32_t app = 0; app < apps; app++)
-            (void)json_array_append_new(of,
-                                        app_json(&e[k].of[app], per_index, e[k].end_cyc - e[k].begin_cyc));
+            (void)json_array_append_new(
+                of, app_json(&e[k].of[app], per_index, indices, e[k].end_cyc - e[k].begin_cyc));
+        (void)json_object_set_new(row, "memory_bytes_by_index", bytes_json(&e[k], indices));
         for (uint32_t app = 0; app < apps; app++)
             (void)json_array_append_new(pages_of, pages_json(&e[k].of[app]));
         (void)json_array_append_new(pages, pages_of);
@@ -85,6 +129,7 @@ json_t *partition_rows_json(const struct repartition *r, const struct config *c,
     (void)json_object_set_new(root, "pages", pages);
     (void)json_object_set_new(root, "changes", list);
     set_integer(root, "dropped", repartition_dropped(r));
+    set_reallocation(root, e, epochs);
     return root;
 }
 

@@ -390,10 +390,11 @@ static void run_workload(void *arg)
     const struct script_options options = {.rt = rt_options_of(call, &prints)};
     script_start(call->set, &options);
     if (call->timed && (script_count(call->set) > 1 || call->sim->machine.config.apps.window_cyc)) {
-        call->together = together_begin(call->timed, &call->sim->machine.config, call->set, call->job->alone);
+        call->together = together_begin(call->timed, &call->sim->machine, call->set, call->job->alone);
         together_profile(call->together, call->sim, &call->sim->machine.config);
     }
     if (call->timed) timed_split(call->timed, script_count(call->set));
+    if (call->together) together_end_profile(call->together, &call->sim->machine.config);
     if (call->timed) run_first_pass(call, &options.rt);
     if (call->together)
         ;

@@ -5,6 +5,7 @@
 
 #include "api/alone.h"
 #include "api/partition_rows.h"
+#include "config/machine.h"
 #include "exec/exec.h"
 
 struct member {
@@ -133,18 +134,18 @@ void together_run(struct together *t)
     diag_done(&dropping, true);
 }
 
-struct together *together_begin(struct timed *timed, const struct config *c, struct script_set *set,
+struct together *together_begin(struct timed *timed, const struct machine *machine, struct script_set *set,
                                 const char *alone)
 {
     struct together *t = calloc(1, sizeof *t);
     if (t) t->members = calloc(script_count(set), sizeof *t->members);
     if (!t || !t->members) diag_mistake("out of host memory");
     t->timed = timed;
-    t->config = c;
+    t->config = &machine->config;
     t->count = script_count(set);
     for (uint32_t k = 0; k < t->count; k++) t->members[k].script = script_app(set, k);
     for (uint32_t k = 0; alone && k < t->count; k++)
-        t->members[k].alone = alone_read(alone, k, t->count, script_label(t->members[k].script));
+        t->members[k].alone = alone_read(alone, k, t->count, script_label(t->members[k].script), machine);
     return t;
 }
 
@@ -156,12 +157,22 @@ void together_end(struct together *t)
     free(t);
 }
 
+/* The run alone of an application that is faster beside others lasts longer, or it would not cover the same
+ * instructions. */
+static struct alone *run_alone(const struct member *m, const atoll_sim *sim)
+{
+    enum { LONGEST = 4 }; /* times the cycles beside others */
+    for (uint64_t times = 1;; times *= 2) {
+        struct alone *a = alone_run(sim, script_label(m->script), m->cycles * times);
+        if (times == LONGEST || alone_repeats(a, m->measured.stats.app.warp_instructions) <= 1) return a;
+        alone_free(a);
+    }
+}
+
 void together_run_alone(struct together *t, const atoll_sim *sim)
 {
-    for (uint32_t k = 0; k < t->count; k++) {
-        struct member *m = &t->members[k];
-        if (!m->alone) m->alone = alone_run(sim, script_label(m->script), m->cycles);
-    }
+    for (uint32_t k = 0; k < t->count; k++)
+        if (!t->members[k].alone) t->members[k].alone = run_alone(&t->members[k], sim);
 }
 
 void together_profile(struct together *t, const atoll_sim *sim, struct config *c)
@@ -182,6 +193,11 @@ void together_profile(struct together *t, const atoll_sim *sim, struct config *c
                                  apki, p.accesses ? (double)p.hits / (double)p.accesses : 0.0);
     }
     c->partition.profiles = t->profiles;
+}
+
+void together_end_profile(const struct together *t, struct config *c)
+{
+    if (c->partition.profiles == t->profiles) c->partition.profiles = "";
 }
 
 /* ---- results ---- */
@@ -232,6 +248,8 @@ void together_row(const struct together *t, uint32_t app, json_t *row)
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
         (void)json_object_set_new(row, rows[k].name, json_integer((json_int_t)rows[k].value));
     (void)json_object_set_new(row, "ipc", json_real(ipc_of(m)));
+    (void)json_object_set_new(row, "ipc_per_sm",
+                              json_real(m->measured.sms ? ipc_of(m) / m->measured.sms : 0));
     if (!m->alone) return;
     (void)json_object_set_new(row, "alone_cycles", json_real(alone_cycles(m->alone, s->warp_instructions)));
     (void)json_object_set_new(row, "alone_repeats", json_real(alone_repeats(m->alone, s->warp_instructions)));
@@ -264,8 +282,16 @@ void together_json(const struct together *t, json_t *totals)
     double stp, antt;
     const struct repartition *r = timed_repartition(t->timed);
     if (r) (void)json_object_set_new(totals, "partition", partition_rows_json(r, t->config, t->count));
+    if (*t->profiles) (void)json_object_set_new(totals, "profiles", json_string(t->profiles));
     if (!alone_runs_suffice(t)) return;
     system_of(t, &stp, &antt);
+    json_t *progress = json_object(); /* by the number of the application */
+    for (uint32_t k = 0; k < t->count; k++) {
+        char name[16];
+        (void)snprintf(name, sizeof name, "app%u", k);
+        (void)json_object_set_new(progress, name, json_real(progress_of(&t->members[k])));
+    }
+    (void)json_object_set_new(totals, "progress", progress);
     (void)json_object_set_new(totals, "stp", json_real(stp));
     (void)json_object_set_new(totals, "antt", json_real(antt));
 }

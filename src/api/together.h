@@ -12,15 +12,18 @@
 #include "api/timed.h"
 #include "frontend/script/script.h"
 
+struct machine;
 struct together;
 
 /* alone: results of runs alone ("A.json,B.json"), NULL:
  * none. */
-struct together *together_begin(struct timed *timed, const struct config *c, struct script_set *set,
+struct together *together_begin(struct timed *timed, const struct machine *machine, struct script_set *set,
                                 const char *alone);
 /* Policies that need profiles of alone runs: runs every application alone and sets partition.profiles of `c`. Before
  * the machine is divided. No effect otherwise. */
 void together_profile(struct together *t, const atoll_sim *sim, struct config *c);
+/* After the machine is divided: the configuration is what the user gave again. */
+void together_end_profile(const struct together *t, struct config *c);
 void together_run(struct together *t);
 /* apps.alone: after that, every application runs on the whole machine without the others, for as long. */
 void together_run_alone(struct together *t, const atoll_sim *sim);

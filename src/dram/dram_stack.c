@@ -16,6 +16,10 @@ struct dram_stack {
     struct dram_channel *channels[DRAM_STACK_CHANNELS_MAX];
     uint32_t count;
     struct dram_copy *first; /* copies with pieces that have not begun, oldest first */
+    struct travel {
+        const struct dram_copy *copy; /* the last whose pieces moved at the channel */
+        uint64_t end_cyc;             /* of these pieces */
+    } travels[DRAM_STACK_CHANNELS_MAX];
     struct stack_stats stats;
 };
 
@@ -277,6 +281,21 @@ static void tell_lines(const struct dram_stack *s, const struct dram_copy *c, co
         s->wire.moves(s->wire.owner, c, p->line[k], hazard_of(s, p, k, begin_cyc));
 }
 
+/* A piece of another copy moves at the channel. */
+static bool others_travel(const struct dram_stack *s, const struct dram_copy *c, uint32_t channel,
+                          uint64_t now)
+{
+    const struct travel *t = &s->travels[channel];
+    return t->copy != c && t->end_cyc > now + 1;
+}
+
+static void travel(struct dram_stack *s, const struct dram_copy *c, uint32_t channel, uint64_t end_cyc)
+{
+    struct travel *t = &s->travels[channel];
+    t->copy = c;
+    t->end_cyc = dram_max(t->end_cyc, end_cyc);
+}
+
 static void begin_piece(struct dram_stack *s, struct dram_copy *c, struct dram_piece *p, uint32_t set,
                         uint64_t begin_cyc, uint64_t now)
 {
@@ -288,6 +307,8 @@ static void begin_piece(struct dram_stack *s, struct dram_copy *c, struct dram_p
     tell_lines(s, c, p, begin_cyc);
     occupy(&from, p->end_cyc);
     occupy(&to, p->end_cyc);
+    travel(s, c, p->source, p->end_cyc);
+    travel(s, c, p->destination, p->end_cyc);
     struct dram_channel *lender = s->channels[set];
     lender->lent_until_cyc = lender->returned_cyc = p->end_cyc;
     lender->transfers_cyc = dram_max(lender->transfers_cyc, p->end_cyc);
@@ -345,6 +366,7 @@ static void step_copy(struct dram_stack *s, struct dram_copy *c, uint64_t now)
         if (p->begun) continue;
         uint64_t cyc = piece_cyc(s, p, now);
         if (cyc == DRAM_NEVER) continue;
+        if (others_travel(s, c, p->source, now) || others_travel(s, c, p->destination, now)) continue;
         if (!p->ready_cyc) p->ready_cyc = cyc;
         if (moving && !c->parallel) continue;
         const uint32_t set = take_set(s, c, p, now, &cyc);

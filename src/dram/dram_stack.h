@@ -16,9 +16,11 @@
  *     A set that returns to a channel with requests is idle only after as many cycles without a command.
  *  3. If a copy finds an idle set for each of its pieces (at most one per bank group), its pieces move at the
  *     same time. Otherwise they move one after the other.
- *  4. A copy that has waited dram.starvation_cyc takes the set of its source channel as soon as the data of
+ *  4. Pieces of two copies with a common channel do not move at the same time. Copies may wait for their banks
+ *     at the same time; of pieces that may begin, those of the older copy go first.
+ *  5. A copy that has waited dram.starvation_cyc takes the set of its source channel as soon as the data of
  *     that channel have passed.
- *  5. dram.migration=paper: a piece takes dram.migration_cyc cycles, with all row commands; its banks are
+ *  6. dram.migration=paper: a piece takes dram.migration_cyc cycles, with all row commands; its banks are
  *     closed afterwards. timed: the rows are opened by commands of their channels; a piece takes the columns
  *     tCCDl apart, tCL and the burst; both rows stay open, and the written bank waits tWR (precharge) and
  *     tWTRl (read).
@@ -78,8 +80,7 @@ struct dram_stack_wiring {
 struct dram_stack *dram_stack_new(struct arena *a, struct dram_channel *const *channels, uint32_t count,
                                   const struct dram_stack_wiring *wiring);
 /* Begins a copy. Its pieces request their banks with the age of cycle `now`. The copy belongs to the stack
- * until all pieces have begun. Precondition: dram_stack_step(now) follows; no copy with a common channel moves
- * at now + 1 or later. */
+ * until all pieces have begun. Precondition: dram_stack_step(now) follows. */
 void dram_stack_begin(struct dram_stack *s, struct dram_copy *copy, uint64_t now);
 /* Starts the pieces that may move. Returns the next cycle in which the stack must be stepped; DRAM_NEVER: all
  * pieces of all copies have begun. */

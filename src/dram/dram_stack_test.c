@@ -234,6 +234,60 @@ DRAM_TEST(copies_follow_each_other_without_a_gap)
     bed_close(&b);
 }
 
+/* First cycle of a transfer. */
+static uint64_t begin_of(const struct dram_spec *t, const struct dram_piece *p)
+{
+    const uint64_t columns = p->line_count * (128 / t->column_size);
+    return p->end_cyc - (t->migration == dram_migration_paper
+                             ? t->migration_cyc
+                             : (columns - 1) * t->tccd_l_cyc + t->tcl_cyc + t->burst_cyc);
+}
+
+static bool have_common_channel(const struct dram_piece *a, const struct dram_piece *b)
+{
+    return a->source == b->source || a->source == b->destination || a->destination == b->source ||
+           a->destination == b->destination;
+}
+
+/* Transfers of two copies with a common channel do not overlap. */
+static void expect_apart(const struct dram_spec *t, const struct dram_copy *a, const struct dram_copy *b)
+{
+    for (uint32_t k = 0; k < a->count; k++)
+        for (uint32_t n = 0; n < b->count; n++) {
+            const struct dram_piece *p = &a->pieces[k], *q = &b->pieces[n];
+            if (have_common_channel(p, q) && begin_of(t, p) < q->end_cyc && begin_of(t, q) < p->end_cyc)
+                fail_msg("transfers overlap: %lu to %lu and %lu to %lu", begin_of(t, p), p->end_cyc,
+                         begin_of(t, q), q->end_cyc);
+        }
+}
+
+/* Copies between the same channels that begin in one cycle move one after the other; a bank that is busy delays
+ * its own copy only. */
+DRAM_TEST(copies_wait_for_their_banks_at_the_same_time)
+{
+    struct bed b;
+    bed_open(&b, harness_spec(UGPU, ""), true);
+    run_to(&b, 50);
+    struct dram_copy *c[4];
+    step_channels(&b);
+    for (uint32_t k = 0; k < 3; k++) assert_true(offer(&b, 2, R, 0, k + 1, 0, k)); /* three rows of bank 0 */
+    for (uint32_t k = 0; k < 4; k++) {
+        c[k] = new_copy(&b, 2, 3, PIECES, k, 7, 7);
+        dram_stack_begin(b.stack, c[k], b.now);
+    }
+    end_cycle(&b);
+    run_to(&b, 500);
+    for (uint32_t k = 0; k < 4; k++) {
+        assert_int_equal(c[k]->begun, PIECES);
+        for (uint32_t n = 0; n < k; n++) expect_apart(&b.spec, c[n], c[k]);
+    }
+    /* the first copy waits for bank 0 with one of its pieces, the others pass it */
+    for (uint32_t k = 1; k < 4; k++) assert_in_range(c[k]->end_cyc, 51 + 2 * 13, 51 + 4 * 13 + 8 + 30);
+    assert_true(c[0]->end_cyc > c[3]->end_cyc);
+    check_logs(&b, 0, NULL);
+    bed_close(&b);
+}
+
 /* 21 cycles with open rows: three gaps of tCCDl, tCL, one burst; tRCD more for closed rows, tRP more for a
  * conflict. */
 DRAM_TEST(a_timed_transfer_takes_21_35_or_49_cycles)
@@ -389,14 +443,11 @@ static void run_random(struct bed *b, const struct planned *plan, uint64_t seed,
                 while (next[k] < REQUESTS && plan[next[k]].channel != k);
             }
         }
-        bool used[CHANNELS] = {false}, open = false;
-        for (uint32_t n = 0; n < begun; n++) {
-            const struct dram_copy *c = active[n];
-            if (c->begun == c->count && c->end_cyc <= b->now + 1) continue;
-            used[c->pieces[0].source] = used[c->pieces[0].destination] = open = true;
-        }
+        bool open = false;
+        for (uint32_t n = 0; n < begun; n++)
+            open |= active[n]->begun < active[n]->count || active[n]->end_cyc > b->now + 1;
         const uint32_t from = between(&g, 0, 7), to = between(&g, 0, 7);
-        if (begun < COPIES && from != to && !used[from] && !used[to] && b->now % 16 == 0) {
+        if (begun < COPIES && from != to && b->now % 16 == 0) {
             active[begun] =
                 new_copy(b, from, to, between(&g, 1, 6), between(&g, 0, b->spec.banks_per_group - 1),
                          between(&g, 0, 3), between(&g, 0, 3));
@@ -407,7 +458,10 @@ static void run_random(struct bed *b, const struct planned *plan, uint64_t seed,
         if (served < REQUESTS || begun < COPIES || open) continue;
         bool idle = true;
         for (uint32_t k = 0; k < CHANNELS; k++) idle &= !dram_channel_waiting(b->channels[k]);
-        if (idle) return;
+        if (!idle) continue;
+        for (uint32_t n = 0; n < begun; n++)
+            for (uint32_t k = 0; k < n; k++) expect_apart(&b->spec, active[k], active[n]);
+        return;
     }
     fail_msg("seed %lu: %u of %d requests, %u of %d copies", seed, served, REQUESTS, begun, COPIES);
 }
@@ -536,6 +590,7 @@ int main(void)
         cmocka_unit_test(four_pieces_take_the_time_of_one_when_four_sets_are_idle),
         cmocka_unit_test(with_one_idle_set_pieces_move_one_after_the_other),
         cmocka_unit_test(copies_follow_each_other_without_a_gap),
+        cmocka_unit_test(copies_wait_for_their_banks_at_the_same_time),
         cmocka_unit_test(a_timed_transfer_takes_21_35_or_49_cycles),
         cmocka_unit_test(other_groups_go_on),
         cmocka_unit_test(a_bank_serves_the_older_of_its_request_and_the_transfer),

@@ -14,7 +14,7 @@ struct page_in_stacks {
     uint64_t from, to, tag;
     uint64_t channels[CHANNEL_WORDS]; /* bit per channel index that the page uses */
     struct dram_copy *copies;         /* [stack] */
-    bool announced;                   /* moving: its channels have been counted as free */
+    bool announced;                   /* all its pieces have begun: another page may get banks */
     struct page_in_stacks *next;
 };
 
@@ -25,6 +25,7 @@ struct stack_copies {
     struct page_in_stacks *first,
         **last; /* waiting pages in the order of arrival; last: the end of the list */
     struct page_in_stacks *moving, *free;
+    uint32_t *waiting;   /* [channel of a stack] pages that wait for banks */
     bool arrived;        /* pages have been queued since the last begin_pages() */
     uint64_t stacks_cyc; /* the stacks must be stepped then */
     struct arena *arena;
@@ -113,16 +114,18 @@ static bool has_begun(const struct stack_copies *c, const struct page_in_stacks 
     return true;
 }
 
-static bool share(const uint64_t *a, const uint64_t *b)
+/* Adds the channels of the page to those of pages that wait for banks. */
+static void count_channels(struct stack_copies *c, const struct page_in_stacks *p, uint32_t pages)
 {
-    for (uint32_t k = 0; k < CHANNEL_WORDS; k++)
-        if (a[k] & b[k]) return true;
-    return false;
+    for (uint32_t k = 0; k < c->per_stack; k++)
+        if (p->channels[k / 64] >> k % 64 & 1) c->waiting[k] += pages;
 }
 
-static void add_channels(uint64_t *to, const uint64_t *from)
+static bool has_room(const struct stack_copies *c, const struct page_in_stacks *p)
 {
-    for (uint32_t k = 0; k < CHANNEL_WORDS; k++) to[k] |= from[k];
+    for (uint32_t k = 0; k < c->per_stack; k++)
+        if (p->channels[k / 64] >> k % 64 & 1 && c->waiting[k] >= c->wire.ahead) return false;
+    return true;
 }
 
 static void begin_page(struct stack_copies *c, struct page_in_stacks *p, uint64_t now)
@@ -134,19 +137,20 @@ static void begin_page(struct stack_copies *c, struct page_in_stacks *p, uint64_
     c->stacks_cyc = now;
 }
 
-/* Begins every page whose channels no earlier page uses in the next cycle. */
+/* Begins every page whose channels have room. The first in the queue is not overtaken at its channels. */
 static void begin_pages(struct stack_copies *c, uint64_t now)
 {
-    uint64_t used[CHANNEL_WORDS] = {0}, end_cyc;
+    uint64_t end_cyc;
+    memset(c->waiting, 0, c->per_stack * sizeof *c->waiting);
     for (const struct page_in_stacks *p = c->moving; p; p = p->next)
-        if (!has_begun(c, p, &end_cyc) || end_cyc > now + 1) add_channels(used, p->channels);
+        if (!has_begun(c, p, &end_cyc)) count_channels(c, p, 1);
     for (struct page_in_stacks **at = &c->first, *p; (p = *at);) {
-        const bool waits = share(used, p->channels);
-        add_channels(used, p->channels);
-        if (waits) {
+        if (!has_room(c, p)) {
+            if (at == &c->first) count_channels(c, p, c->wire.ahead);
             at = &p->next;
             continue;
         }
+        count_channels(c, p, 1);
         *at = p->next;
         if (c->last == &p->next) c->last = at;
         begin_page(c, p, now);
@@ -172,27 +176,26 @@ static void end_pages(struct stack_copies *c, uint64_t now)
     }
 }
 
-/* The next cycle with something to do: a step of the stacks, the last cycle of a page while others wait for its
- * channels, the end of a page. */
-static uint64_t next_cyc(const struct stack_copies *c)
+/* The next cycle with something to do: a step of the stacks, room for a page that waits, the end of a page. */
+static uint64_t next_cyc(const struct stack_copies *c, uint64_t now)
 {
     uint64_t next = c->stacks_cyc, end_cyc;
     for (const struct page_in_stacks *p = c->moving; p; p = p->next) {
         if (!has_begun(c, p, &end_cyc)) continue;
-        const uint64_t cyc = c->first && !p->announced ? end_cyc - 1 : end_cyc;
-        if (cyc < next) next = cyc;
+        if (c->first && !p->announced) return now + 1;
+        if (end_cyc < next) next = end_cyc;
     }
     return next;
 }
 
-/* The channels of a page are free in the next cycle, or pages have arrived. */
-static bool may_begin(struct stack_copies *c, uint64_t now)
+/* Pages have arrived, or all pieces of a page have begun. */
+static bool may_begin(struct stack_copies *c)
 {
     bool may = c->arrived;
     uint64_t end_cyc;
     c->arrived = false;
     for (struct page_in_stacks *p = c->moving; p; p = p->next) {
-        if (p->announced || !has_begun(c, p, &end_cyc) || end_cyc > now + 1) continue;
+        if (p->announced || !has_begun(c, p, &end_cyc)) continue;
         p->announced = may = true;
     }
     return may;
@@ -201,7 +204,7 @@ static bool may_begin(struct stack_copies *c, uint64_t now)
 static void commit(void *self, uint64_t now)
 {
     struct stack_copies *c = self;
-    if (may_begin(c, now)) begin_pages(c, now);
+    if (may_begin(c)) begin_pages(c, now);
     if (c->stacks_cyc <= now) {
         c->stacks_cyc = ENGINE_NEVER;
         for (uint32_t k = 0; k < c->wire.stack_count; k++) {
@@ -210,7 +213,7 @@ static void commit(void *self, uint64_t now)
         }
     }
     end_pages(c, now);
-    const uint64_t next = next_cyc(c);
+    const uint64_t next = next_cyc(c, now);
     if (next != ENGINE_NEVER) engine_wake(c->wire.engine, c->component, next > now ? next : now + 1);
 }
 
@@ -261,6 +264,7 @@ struct stack_copies *stack_copies_new(struct arena *a, const struct stack_copies
                                .lines = 1u << (wiring->map->page_bits - DRAM_MAP_LINE_BITS),
                                .stacks_cyc = ENGINE_NEVER};
     c->last = &c->first;
+    c->waiting = ARENA_ARRAY(a, uint32_t, c->per_stack);
     c->stacks = ARENA_ARRAY(a, struct dram_stack *, wiring->stack_count);
     struct dram_channel *channels[DRAM_STACK_CHANNELS_MAX];
     for (uint32_t s = 0; s < wiring->stack_count; s++) {

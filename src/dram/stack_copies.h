@@ -3,8 +3,10 @@
  *   stack_copies_begin() ──► queue ──► pieces of every stack ──► dram_stack_step() ──► wiring.done()
  *
  * A page has as many pieces in every stack as its lines make there: two lines that follow each other in a row
- * are one piece. Two pages with a common channel do not move at the same time; they move in the order of
- * stack_copies_begin(). */
+ * are one piece. Two pages with a common channel do not move at the same time, but `ahead` pages per channel get
+ * their banks at the same time, so that a page finds them ready when the page before it has moved. Pages go in
+ * the order of stack_copies_begin(); a page whose channels have too many pages is overtaken, unless it is the
+ * first in the queue. */
 #ifndef ATOLL_DRAM_STACK_COPIES_H
 #define ATOLL_DRAM_STACK_COPIES_H
 
@@ -20,6 +22,7 @@ struct stack_copies_wiring {
     const struct dram_map *map;
     struct channel *const *channels; /* of the chiplet; registered with the engine before */
     uint32_t channel_count, stack_count;
+    uint32_t ahead; /* pages per channel of a stack whose pieces have not all begun */
     void *owner;
     /* All lines of the copy have moved. tsv_wait_cyc: sum over its pieces, memory cycles. */
     void (*done)(void *owner, uint64_t tag, uint64_t tsv_wait_cyc);

@@ -45,6 +45,7 @@ struct page_copier copy_stack_new(struct arena *a, const struct config *c, struc
                                                           .channels = l->wire.channels,
                                                           .channel_count = (uint32_t)config_channels(c),
                                                           .stack_count = c->map.stacks,
+                                                          .ahead = c->pages.copies_ahead,
                                                           .owner = s,
                                                           .done = copied,
                                                           .moves = l->wire.check ? moves : NULL});

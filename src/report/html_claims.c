@@ -65,10 +65,10 @@ static void write_command(const struct study_data *d, struct study_side side, ui
     (void)fputs(" --details</code>", out);
 }
 
-/* A machine that ran: of the best of several, the first. */
+/* A machine that ran: of the best or mean of several, the first. */
 static struct study_side that_ran(const struct study *s, struct study_side side)
 {
-    if (s->machines[side.machine].best_of) side.machine = s->machines[side.machine].best_of[0];
+    while (s->machines[side.machine].best_of) side.machine = s->machines[side.machine].best_of[0];
     return side;
 }
 

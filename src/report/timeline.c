@@ -327,7 +327,7 @@ static void write_shares(struct trace *t, const struct repartition *r, uint32_t 
                       ",\"args\":{\"class\":\"%s\",\"demand GB/s\":%.1f,\"supply GB/s\":%.1f,\"pages "
                       "moved\":%llu,\"pages outside\":%llu}}",
                       a->class.memory_bound ? "memory-bound" : "compute-bound", a->class.demand * 1e-9,
-                      a->class.supply * 1e-9, (unsigned long long)a->moved,
+                      a->class.supply * 1e-9, (unsigned long long)a->pages_moved,
                       (unsigned long long)a->foreign_pages);
     }
 }

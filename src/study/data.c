@@ -120,6 +120,20 @@ static double best_per_kernel(const struct study_data *d, const char *time, stru
     return sum + (least_rest > 0 ? least_rest : 0);
 }
 
+/* NAN while one of them has no value. */
+static double mean_of_machines(const struct study_data *d, const struct study_metric *m,
+                               struct study_side side, uint32_t workload, uint32_t seed)
+{
+    const struct study_machine *machine = &d->study->machines[side.machine];
+    double sum = 0, weights = 0;
+    for (uint32_t i = 0; i < machine->best_count; i++) {
+        const struct study_side one = {machine->best_of[i], side.combo};
+        sum += machine->weights[i] * raw_value(d, m, one, workload, seed);
+        weights += machine->weights[i];
+    }
+    return sum / weights;
+}
+
 static double raw_value(const struct study_data *d, const struct study_metric *m, struct study_side side,
                         uint32_t workload, uint32_t seed)
 {
@@ -128,6 +142,7 @@ static double raw_value(const struct study_data *d, const struct study_metric *m
         const char *time = expr_time(m->value);
         return time ? best_per_kernel(d, time, side, workload, seed) : NAN;
     }
+    if (machine->weights) return mean_of_machines(d, m, side, workload, seed);
     if (machine->best_of) side.machine = best_machine(d, side, workload, seed);
     if (side.machine == STUDY_NONE) return NAN;
     const json_t *result = result_at(d, side, workload, seed);

@@ -74,6 +74,8 @@ static const char *const stage_values[] = {"utilisation", "utilisation_of_busies
 static const char *const queue_values[] = {"mean", "all", "deepest", "peak"};
 #define COUNT_OF(list) (sizeof(list) / sizeof *(list))
 
+enum { APPS_PER_RUN = 8 };
+
 struct known {
     const char **names;
     size_t count;
@@ -85,6 +87,10 @@ static void know(struct known *k, const char *name) { k->names[k->count++] = nam
 static struct known all_names(struct arena *a)
 {
     struct known k = {.names = ARENA_ARRAY(a, const char *, stat_row_count + ratio_row_count + 400)};
+    for (uint32_t app = 0; app < APPS_PER_RUN; app++) know(&k, arena_printf(a, "totals.progress.app%u", app));
+    know(&k, "totals.partition.reallocation_share");
+    know(&k, "totals.partition.reallocation_share_most");
+    know(&k, "totals.partition.dropped");
     for (size_t i = 0; i < COUNT_OF(total_names); i++) know(&k, arena_printf(a, "totals.%s", total_names[i]));
     for (size_t i = 0; i < COUNT_OF(host_names); i++) know(&k, arena_printf(a, "host.%s", host_names[i]));
     for (size_t i = 0; i < COUNT_OF(rate_names); i++)

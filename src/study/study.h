@@ -42,13 +42,14 @@ struct study_machine {
     struct diag_place place;
     struct study_setting *set;
     const char *missing; /* why it cannot be run: there is no such preset; NULL: it can */
-    /* not a machine but the best of these for each workload, or for each kernel of it ("best static"): has
+    /* not a machine but the best, or a mean, of these for each workload, or for each kernel of it ("best static"): has
      * no points of its own */
     const uint32_t *best_of;
     uint32_t best_count, best_by; /* metric that decides */
     const char *best_by_name;     /* NULL: the first of the study */
     struct diag_place best_place;
     bool per_kernel;
+    const double *weights; /* of best_of: not the best but the weighted mean of each metric; NULL: the best */
 };
 
 struct study_workload {

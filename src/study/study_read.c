@@ -105,13 +105,40 @@ static void read_best(struct study *s, const struct yaml_node *n, struct study_m
     for (const struct yaml_node *one = list->first; one; one = one->next) {
         best[m->best_count] = study_find_machine(s, one->place, nodes_scalar(one, "a machine"));
         if (s->machines[best[m->best_count++]].best_of)
-            diag_mistake_at(one->place, "the best of machines is of machines that run, not of other bests");
+            diag_mistake_at(one->place,
+                            "the best of machines is of machines that run, not of other bests or means");
     }
     m->best_of = best;
     m->per_kernel = each && nodes_choice(each, "per", per) == 1;
     m->best_by_name = nodes_text(n, "by");
     m->best_place = by ? by->place : list->place;
     m->preset = m->name;
+}
+
+/* {name: bound, mean: {a: 1, b: 4}}: for each workload the weighted mean of machines that stand before it. */
+static void read_mean(struct study *s, const struct yaml_node *n, struct study_machine *m)
+{
+    static const char *const keys[] = {"name", "mean", NULL};
+    const struct yaml_node *map = yaml_get(n, "mean");
+    nodes_check_keys(n, "a mean of machines", keys);
+    m->name = m->preset = nodes_need(n, "a mean of machines", "name");
+    if (map->kind != YAML_MAP || !map->first || !s->machine_count)
+        diag_mistake_at(map->place,
+                        "'mean' takes weights of machines that stand before it, such as {a: 1, b: 4}");
+    for (const struct yaml_node *one = map->first; one; one = one->next) m->best_count++;
+    uint32_t *of = ARENA_ARRAY(&s->arena, uint32_t, m->best_count), k = 0;
+    double *weights = ARENA_ARRAY(&s->arena, double, m->best_count);
+    for (const struct yaml_node *one = map->first; one; one = one->next) {
+        char *end;
+        of[k] = study_find_machine(s, one->key_place, one->key);
+        const char *const text = nodes_scalar(one, one->key);
+        weights[k] = strtod(text, &end);
+        if (end == text || *end || !(weights[k++] > 0))
+            diag_mistake_at(one->place, "the weight of a machine is a number above 0, not '%s'", text);
+    }
+    m->best_of = of;
+    m->weights = weights;
+    m->best_place = map->place;
 }
 
 static void add_machine(struct study *s, const struct yaml_node *n)
@@ -122,6 +149,8 @@ static void add_machine(struct study *s, const struct yaml_node *n)
         m.name = m.preset = nodes_scalar(n, "a machine");
     } else if (yaml_get(n, "best")) {
         read_best(s, n, &m);
+    } else if (yaml_get(n, "mean")) {
+        read_mean(s, n, &m);
     } else {
         nodes_check_keys(n, "a machine", keys);
         m.preset = text_of_scale(s, n, "a machine", "machine", &m.place);

@@ -114,6 +114,9 @@ static void mistakes_point_into_the_file(void **state)
          "machines of this study that stand before it"},
         {"machines: [uba-mem, {name: b, best: [uba-mem]}, {name: c, best: [b]}]\nworkloads: [vecadd:tiny]\n",
          "not of other bests"},
+        {"machines: [uba-mem, {name: b, mean: {uba-mem: none}}]\nworkloads: [vecadd:tiny]\n",
+         "the weight of a machine is a number above 0, not 'none'"},
+        {"machines: [{name: b, mean: {}}]\nworkloads: [vecadd:tiny]\n", "'mean' takes weights of machines"},
         {"machines: [uba-mem, {name: b, best: [uba-mem], per: kernel}]\nworkloads: [vecadd:tiny]\nmetrics: "
          "[{name: x, value: totals.ipc}]\n",
          "the best per kernel is decided by a metric of totals.seconds or totals.cycles: 'x' is "
@@ -368,14 +371,16 @@ static void put_run(struct study_data *d, uint32_t machine, uint32_t workload, d
 static void the_best_of_machines_is_chosen_per_workload_or_per_kernel(void **state)
 {
     (void)state;
-    struct study *s =
-        make("machines: [uba-mem, v100, {name: best, best: [uba-mem, v100]}, {name: kernels, best: [uba-mem, "
-             "v100], per: kernel}, {name: hits, best: [uba-mem, v100], by: hits}]\n"
-             "workloads: [vecadd:tiny, sgemm:tiny]\n"
-             "metrics: [{name: time, value: totals.seconds, better: lower}, {name: hits, value: "
-             "stats.llc.read_hit_rate}]\n");
+    struct study *s = make(
+        "machines: [uba-mem, v100, {name: best, best: [uba-mem, v100]}, {name: kernels, best: [uba-mem, "
+        "v100], per: kernel}, {name: hits, best: [uba-mem, v100], by: hits}, {name: mean, mean: {uba-mem: 1, "
+        "best: 3}}]\n"
+        "workloads: [vecadd:tiny, sgemm:tiny]\n"
+        "metrics: [{name: time, value: totals.seconds, better: lower}, {name: hits, value: "
+        "stats.llc.read_hit_rate}]\n");
     struct study_data *d = study_data_new(s);
-    const struct study_side best = {2, 0}, kernels = {3, 0}, hits = {4, 0}, none = {STUDY_NONE, 0};
+    const struct study_side best = {2, 0}, kernels = {3, 0}, hits = {4, 0}, mean = {5, 0},
+                            none = {STUDY_NONE, 0};
     put_run(d, 0, 0, 2, 9, 0.9);
     assert_true(isnan(study_cell(d, 0, best, none, 0).value)); /* the best of some is not the best */
     assert_true(isnan(study_cell(d, 0, kernels, none, 0).value));
@@ -386,6 +391,8 @@ static void the_best_of_machines_is_chosen_per_workload_or_per_kernel(void **sta
     assert_true(study_cell(d, 0, best, none, 1).value == 5);
     assert_true(study_cell(d, 1, best, none, 0).value == 0.1); /* of the machine that is fastest */
     assert_true(study_cell(d, 0, hits, none, 0).value == 12);
+    assert_true(study_cell(d, 0, mean, none, 0).value == (12 + 3 * 9) / 4.0); /* of other bests, too */
+    assert_true(fabs(study_cell(d, 1, mean, none, 0).value - (0.9 + 3 * 0.1) / 4) < 1e-12);
     assert_true(study_cell(d, 0, kernels, none, 0).value == 2 + 3 + 1);
     assert_true(study_cell(d, 0, kernels, none, 1).value == 2 + 2 + 1);
     assert_true(isnan(study_cell(d, 1, kernels, none, 0).value)); /* only times of kernels add up */

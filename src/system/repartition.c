@@ -37,13 +37,13 @@ struct repartition {
     uint64_t drain_until_cyc; /* SMs that have not drained by then switch */
     uint64_t counted_cyc;     /* cycles of a change are counted up to here */
     struct app_stats before[PARTITION_APPS];
-    uint64_t moved_before[PARTITION_APPS];
+    struct owner_stats pages_before[PARTITION_APPS];
     uint64_t *channel_bytes; /* [channel] at the start of the epoch */
     struct repartition_epoch *epochs;
     uint32_t epoch_count, epoch_capacity;
     struct repartition_change *changes;
     uint32_t change_count, change_capacity;
-    uint64_t dropped, change_cyc_in_epoch;
+    uint64_t dropped, change_cyc_in_epoch, pages_cyc_in_epoch;
 };
 
 /* ---- what the applications did ---- */
@@ -74,6 +74,14 @@ static uint64_t memory_bytes(const struct repartition *r, uint32_t app)
     return sum;
 }
 
+static void measure_indices(const struct repartition *r, struct repartition_epoch *e)
+{
+    for (uint32_t k = 0; k < r->system->channel_count; k++) {
+        const uint32_t index = colour_of_channel(r, k);
+        if (index < REPARTITION_INDICES) e->bytes_in[index] += bytes_of_channel(r, k) - r->channel_bytes[k];
+    }
+}
+
 static uint64_t foreign_pages(const struct repartition *r, uint32_t app)
 {
     uint64_t sum = 0;
@@ -82,10 +90,18 @@ static uint64_t foreign_pages(const struct repartition *r, uint32_t app)
     return sum;
 }
 
-static uint64_t moved_pages(const struct repartition *r, uint32_t app)
+static void measure_pages(const struct repartition *r, uint32_t app, struct repartition_app *out)
 {
-    const struct owner_stats *s = pages_owner_stats(r->system->pages, app);
-    return s ? s->came : 0;
+    struct pages *p = r->system->pages;
+    const struct owner_stats *s = pages_owner_stats(p, app), *b = &r->pages_before[app];
+    for (uint32_t k = 0; k < pages_colours(p) && k < REPARTITION_INDICES; k++)
+        out->pages_in[k] = (uint32_t)pages_in(p, app, k);
+    if (!s) return;
+    out->faults_lost = s->faults_lost - b->faults_lost;
+    out->faults_gained = s->faults_gained - b->faults_gained;
+    out->pages_moved = s->came - b->came;
+    out->set_wait_cyc = s->set_wait_cyc - b->set_wait_cyc;
+    out->held_cyc = s->held_cyc - b->held_cyc;
 }
 
 static void measure(const struct repartition *r, uint32_t app, struct repartition_app *out)
@@ -101,7 +117,9 @@ static void measure(const struct repartition *r, uint32_t app, struct repartitio
         .memory_bytes = memory_bytes(r, app),
         .outside = s->llc_outside - b->llc_outside,
         .foreign_pages = foreign_pages(r, app),
-        .moved = moved_pages(r, app) - r->moved_before[app]};
+        .sms_drained = s->sms_drained - b->sms_drained,
+        .sms_switched = s->sms_switched - b->sms_switched};
+    measure_pages(r, app, out);
     for (uint32_t k = 0; k < r->owned_count[app]; k++) out->owned |= (uint64_t)1 << r->owned[app][k] % BITS;
     out->class = partition_classify(&r->spec, &out->profile, out->share);
 }
@@ -109,17 +127,20 @@ static void measure(const struct repartition *r, uint32_t app, struct repartitio
 static void mark(struct repartition *r, uint64_t now)
 {
     for (uint32_t app = 0; app < r->spec.apps; app++) {
+        const struct owner_stats *pages = pages_owner_stats(r->system->pages, app);
         r->before[app] = r->system->apps.app[app].stats;
-        r->moved_before[app] = moved_pages(r, app);
+        if (pages) r->pages_before[app] = *pages;
     }
     for (uint32_t k = 0; k < r->system->channel_count; k++) r->channel_bytes[k] = bytes_of_channel(r, k);
     r->epoch_begin_cyc = now;
-    r->change_cyc_in_epoch = 0;
+    r->change_cyc_in_epoch = r->pages_cyc_in_epoch = 0;
 }
 
 static void count_change_time(struct repartition *r, uint64_t now)
 {
     if (r->state != STATE_IDLE) r->change_cyc_in_epoch += now - r->counted_cyc;
+    if (r->state == STATE_SMS && !r->system->apps.handover_count)
+        r->pages_cyc_in_epoch += now - r->counted_cyc;
     r->counted_cyc = now;
 }
 
@@ -399,8 +420,11 @@ static void end_epoch(struct repartition *r, uint64_t now)
     count_change_time(r, now);
     r->epochs = grow(r->epochs, r->epoch_count, &r->epoch_capacity, sizeof *r->epochs, "epochs");
     struct repartition_epoch *e = &r->epochs[r->epoch_count++];
-    *e = (struct repartition_epoch){
-        .begin_cyc = r->epoch_begin_cyc, .end_cyc = now, .change_cyc = r->change_cyc_in_epoch};
+    *e = (struct repartition_epoch){.begin_cyc = r->epoch_begin_cyc,
+                                    .end_cyc = now,
+                                    .change_cyc = r->change_cyc_in_epoch,
+                                    .pages_cyc = r->pages_cyc_in_epoch};
+    measure_indices(r, e);
     for (uint32_t app = 0; app < r->spec.apps; app++) {
         measure(r, app, &e->of[app]);
         check_outside(r, &e->of[app], app);

@@ -26,6 +26,8 @@
 struct repartition;
 struct system;
 
+enum { REPARTITION_INDICES = 64 };
+
 /* One application in one epoch. */
 struct repartition_app {
     struct partition_share share;
@@ -35,14 +37,19 @@ struct repartition_app {
     uint64_t outside;       /* accesses to channels that the application does not own */
     uint64_t foreign_pages; /* pages in channels that the application does not own, at the end */
     uint64_t owned;         /* bit per channel index that it owns, at the end */
-    uint64_t moved;         /* pages that got another frame */
+    uint32_t pages_in[REPARTITION_INDICES]; /* by channel index, at the end */
+    /* pages that follow the channels; 0 without pages.copier */
+    uint64_t faults_lost, faults_gained, pages_moved, set_wait_cyc, held_cyc;
+    uint64_t sms_drained, sms_switched;
 };
 
 struct repartition_epoch {
     uint64_t begin_cyc, end_cyc;
     uint32_t iterations;
     bool decided, dropped, changed;
-    uint64_t change_cyc; /* cycles of the epoch in which a change was not over */
+    uint64_t change_cyc;                    /* cycles of the epoch in which a change was not over */
+    uint64_t pages_cyc;                     /* of these: SMs had changed hands, only pages were locked */
+    uint64_t bytes_in[REPARTITION_INDICES]; /* DRAM bytes by channel index */
     struct repartition_app of[PARTITION_APPS];
 };
 

@@ -130,7 +130,7 @@ caught() {
     expect 3 "accesses to channels that it does not own" \
         timeout 100 "$faults" run -m $machine -s sim.fault=mask_skips_walks $follow $pair -s mmu.l2_entries=16 # without --check
     caught gained_kept 2 "mask of gained channels is still set" $follow $pair
-    caught migration_takes_busy_bank 2 "wrong copy" $follow $pair
+    caught migration_takes_busy_bank 2 "wrong copy" $follow $pair -s pages.fault_cyc=1
     caught migration_overtakes 2 "wrong copy" $follow $pair -s pages.fault_cyc=1
     machine=ugpu-ori
     ori="-s partition.policy=plan -s partition.epoch_cyc=5000 -s apps.window_cyc=30000 -s pages.fault_cyc=1000 \
