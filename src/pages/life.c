@@ -540,6 +540,7 @@ struct page_life *life_new(struct arena *a, const struct config *c, struct pages
                             .move_limit = c->runtime.moves};
     l->follows = config_pages_follow(c);
     l->all_fault = c->pages.faulting == page_faulting_all;
+    l->spreads = c->pages.gained == page_gained_spread;
     l->fault_cyc = c->pages.fault_cyc;
     l->fault_interval_cyc = (uint32_t)c->pages.fault_interval_cyc;
     l->fault_limit = c->pages.faults ? c->pages.faults : UINT32_MAX;

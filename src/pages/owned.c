@@ -4,7 +4,9 @@
  *   translation                          moves                                             counted as
  *   outside owned                        always                                            lost
  *   in owned, outside gained             while gained is set, and its colour has at least   gained
- *                                        two pages more than the least filled gained colour
+ *                                        two pages more than the least filled gained colour;
+ *                                        pages.gained=spread: only the share of its neighbours
+ *                                        that the gained colours are of the owned ones
  *
  * With pages.faulting=all every page moves once after a change of the set, whatever its colour; gained is not used.
  * A page whose colour is owned may get another frame of this colour.
@@ -107,6 +109,15 @@ bool owned_is_outside(const struct page_life *l, const struct page *page)
     return !(l->owners[pages_key_app(page->key)].owned & bit(page->colour));
 }
 
+/* True for the share g/n of the pages if g of n owned colours are gained: multiples of the golden ratio spread them
+ * evenly among neighbours, and independently of the colours that these had in turn. */
+static bool is_in_share(const struct page_owner *o, uint64_t page)
+{
+    const uint64_t fraction = (uint32_t)page * UINT64_C(0x9e3779b9) & UINT32_MAX;
+    return fraction * (uint64_t)__builtin_popcountll(o->owned) >> 32 <
+           (uint64_t)__builtin_popcountll(o->gained);
+}
+
 /* A mask that still holds although the pages are balanced makes pages move for nothing. */
 static void check_gained(const struct page_life *l, uint32_t app)
 {
@@ -126,7 +137,9 @@ bool owned_must_move(const struct page_life *l, const struct page *page)
     if (owned_is_outside(l, page)) return true;
     if (!o->gained) return false;
     check_gained(l, app);
-    return !(o->gained & bit(page->colour)) && is_full_beside(&l->pages->apps[app], o->gained, page->colour);
+    if (o->gained & bit(page->colour)) return false;
+    if (l->spreads && !is_in_share(o, pages_key_page(page->key))) return false;
+    return is_full_beside(&l->pages->apps[app], o->gained, page->colour);
 }
 
 void owned_plan(struct page_life *l, struct page_move *m)

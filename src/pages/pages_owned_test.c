@@ -207,6 +207,31 @@ BED_TEST(touched_pages_move_to_gained_channels_until_they_are_balanced)
     bed_close(&b);
 }
 
+/* pages.gained=spread: of the first half of the pages about half move, from both old channels; with `touched` all do. */
+BED_TEST(gained_channels_get_their_share_of_neighbouring_pages)
+{
+    static const char *const which[] = {"pages.copier=in_stack;pages.gained=spread", "pages.copier=in_stack"};
+    for (uint32_t k = 0; k < 2; k++) {
+        struct bed b;
+        open_pages(&b, which[k], "01", 128);
+        change(&b, "0123", "23", 128);
+        bed_run(&b, load_pages, 1, 2);
+        bed_settle(&b);
+        const uint64_t came = owner(&b)->stats.came;
+        if (k) {
+            assert_in_range(came, 62, 64);
+        } else {
+            assert_in_range(came, 29, 35);
+            for (uint32_t c = 0; c < 2; c++) assert_in_range(pages_in(b.system->pages, 0, c), 45, 51);
+        }
+        bed_run(&b, load_pages, 1, 4);
+        bed_settle(&b);
+        for (uint32_t c = 0; c < 4; c++) assert_in_range(pages_in(b.system->pages, 0, c), 28, 36);
+        expect_counts(&b, 128);
+        bed_close(&b);
+    }
+}
+
 /* Three changes A, B, A: pages that were touched in B come back; pages that were never touched have not moved. */
 BED_TEST(untouched_pages_outlive_a_change_and_its_reverse)
 {
@@ -354,6 +379,7 @@ int main(void)
         cmocka_unit_test(copies_over_networks_take_the_flits_of_one_port),
         cmocka_unit_test(touched_pages_leave_lost_channels),
         cmocka_unit_test(touched_pages_move_to_gained_channels_until_they_are_balanced),
+        cmocka_unit_test(gained_channels_get_their_share_of_neighbouring_pages),
         cmocka_unit_test(untouched_pages_outlive_a_change_and_its_reverse),
         cmocka_unit_test(every_touched_page_moves_once_after_a_change),
         cmocka_unit_test(masks_are_compared_at_hits_and_at_walks),

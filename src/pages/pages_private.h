@@ -138,6 +138,7 @@ struct page_life {
     /* pages.copier */
     bool follows;
     bool all_fault; /* every page gets another frame after a change (pages.faulting=all) */
+    bool spreads;   /* pages.gained=spread */
     struct page_owner owners[PAGES_APPS];
     uint32_t fault_limit, fault_interval_cyc;
     uint64_t fault_cyc;

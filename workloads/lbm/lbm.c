@@ -18,7 +18,7 @@ static const struct wl_size sizes[] = {
     {"ladm", "nx=120,ny=120,nz=150", "LADM, 370 MB, 18000 blocks"},
     {"ladmq", "nx=120,ny=120,nz=30,steps=1", "LADM quick: fewer planes, one step"},
     {"ugpu", "nx=120,ny=120,nz=150", "UGPU, 389 MB"},
-    {"ugpuq", "nx=120,ny=120,nz=30", "UGPU quick"},
+    {"ugpuq", "nx=120,ny=120,nz=6", "UGPU quick"},
     {0},
 };
 static const int ex[DIRECTIONS] = {0, 1, -1, 0, 0, 0, 0, 1, -1, 1, -1, 1, -1, 1, -1, 0, 0, 0, 0};

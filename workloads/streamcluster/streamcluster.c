@@ -21,7 +21,7 @@ static const struct wl_size sizes[] = {
     {"ladm", "points=524288,dims=16,centres=6", "LADM, 56 MB, 1024 blocks"},
     {"ladmq", "points=131072,dims=16,centres=6", "LADM quick: fewer points"},
     {"ugpu", "points=200000,dims=320,centres=50", "UGPU, 302 MB"},
-    {"ugpuq", "points=50000,dims=320,centres=50,candidates=10", "UGPU quick"},
+    {"ugpuq", "points=50000,dims=128,centres=50,candidates=25", "UGPU quick"},
     {0},
 };
 
