@@ -140,7 +140,7 @@ bool rdc_settled(struct slice *s, uint64_t now, uint64_t line)
 {
     struct rdc *const r = s->remote->rdc;
     struct rdc_back *const b = r->back;
-    if (!b->lines.count && !b->leaving) return true;
+    if ((!b->lines.count && !b->leaving) || FAULT_FIRES(rdc_dirty_overtaken)) return true;
     const uint64_t set = rdc_set_of(r, line);
     const bool dirty = rdc_back_has(r, set, line);
     if (!dirty && !is_leaving(b, line)) return true;
