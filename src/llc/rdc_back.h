@@ -19,7 +19,10 @@
  *  4. Bytes that leave wait for memory and for the network, which wait for neither tag stages of SMs nor for fences.
  *
  * ASSUMPTION: each slice has a dirty map of its sets, without cost; a scan reads all sets of a region, because the
- * dirty bits of lines are in memory with the tags. ASSUMPTION: a store that misses goes home while its tag is read.
+ * dirty bits of lines are in memory with the tags.
+ *
+ * ASSUMPTION: a store that misses goes home while its tag is read.
+ *
  * Host memory: dirty lines, regions and their maps grow with the dirty data. */
 #ifndef ATOLL_LLC_RDC_BACK_H
 #define ATOLL_LLC_RDC_BACK_H

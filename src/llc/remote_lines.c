@@ -13,7 +13,8 @@
  *                       | forwarded request: reply to the SM
  *
  * Invariants:
- *  1. A remote line is never dirty. Writes update it, atomics invalidate it; both are forwarded to the home.
+ *  1. A remote line is never dirty. Writes update it, atomics invalidate it; both are forwarded to the home, unless a
+ *     remote data cache keeps a write (rdc_back.h).
  *  2. While a fetch is pending, dirty[] marks the bytes written since the miss. The fill keeps these bytes.
  *  3. An atomic, an invalidation (coherent.c) or a read after an epoch change marks a pending fill as
  *     `discard_fill`. The fill replies to its MSHR and is not installed. Reads after the mark are forwarded.
