@@ -321,18 +321,19 @@ void check_line_freed(struct check *c, uint32_t app, uint64_t line)
     l->moved = true;
 }
 
-static void acknowledge(struct check *c, const struct request_copy *r, uint64_t now)
+void check_acknowledge(struct check *c, struct line *l, uint32_t version, const uint64_t bytes[2],
+                       uint64_t now)
 {
-    struct version *v = &c->versions[r->version];
+    struct version *v = &c->versions[version];
     struct check_sm *sm = &c->sms[v->sm];
-    struct acknowledged *s = state_now(c, r->line, now);
+    struct acknowledged *s = state_now(c, l, now);
     v->acknowledged = true;
     v->ack_cyc = now;
     c->unacknowledged--;
     if (sm->warps[v->warp].generation == v->generation) sm->warps[v->warp].stores--;
-    for (uint32_t left = check_words_of(r->bytes); left; left &= left - 1) {
+    for (uint32_t left = check_words_of(bytes); left; left &= left - 1) {
         const uint32_t w = (uint32_t)__builtin_ctz(left);
-        if (r->version > s->version[w]) s->version[w] = r->version;
+        if (version > s->version[w]) s->version[w] = version;
     }
 }
 
@@ -344,7 +345,7 @@ void check_reply(struct check *c, uint32_t request, uint64_t now)
             "--check: at cycle %llu an SM got a reply to request %u, which waits for none: it was "
             "answered before",
             (unsigned long long)now, request);
-    if (r->version) acknowledge(c, r, now);
+    if (r->version && !r->stays) check_acknowledge(c, r->line, r->version, r->bytes, now);
     r->line = NULL;
 }
 
@@ -500,7 +501,8 @@ static void memory_is_newest(struct check *c, const char *when, uint64_t now)
 void check_kernel_end(struct check *c, uint32_t kernel, bool flushed, uint64_t now)
 {
     for (uint32_t k = 1; c->unacknowledged && k < c->version_count; k++)
-        if (c->versions[k].kernel == kernel && !c->versions[k].acknowledged)
+        if (c->versions[k].kernel == kernel && !c->versions[k].acknowledged &&
+            !(c->versions[k].kept && c->expects_stale))
             diag_check_failed(
                 "--check: kernel '%s' ended at cycle %llu, but %llu stores are not acknowledged; first: %s",
                 c->kernels[kernel], (unsigned long long)now, (unsigned long long)c->unacknowledged,
@@ -518,5 +520,6 @@ void check_finish(struct check *c, uint64_t now)
             for (uint32_t w = 0; w < CHECK_WORDS; w++)
                 if (copy->version[w] > m->now[w]) m->now[w] = copy->version[w];
         }
+    check_sparse_finish(c);
     memory_is_newest(c, "nobody: memory and the memory side together, at the end of the run", now);
 }

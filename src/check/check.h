@@ -146,6 +146,15 @@ void check_sparse_store(struct check_sparse *sp, uint64_t set, uint32_t request,
 void check_sparse_drop(struct check_sparse *sp, uint64_t set);
 void check_sparse_clear(struct check_sparse *sp);
 
+/* A remote data cache that keeps stores (rdc.write back). slots: lines that may leave at one time. A store that is kept
+ * is acknowledged when its home has performed the bytes of its line. */
+void check_sparse_writes_back(struct check_sparse *sp, uint32_t slots);
+void check_sparse_keep(struct check_sparse *sp, uint64_t set, uint32_t request, uint64_t now);
+/* The dirty bytes of the set leave; they are sent as a request; the home performs the request. */
+void check_sparse_leave(struct check_sparse *sp, uint64_t set, uint32_t slot, const uint64_t bytes[2]);
+void check_sparse_sent(struct check_sparse *sp, uint32_t slot, uint32_t request);
+void check_kept_performed(struct check *c, uint32_t request, uint64_t now);
+
 /* Stale loads are counted and are no failure (llc.coherence none). */
 void check_expect_stale(struct check *c);
 

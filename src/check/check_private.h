@@ -17,6 +17,7 @@ struct version {
     uint16_t sm, generation;
     uint8_t warp;
     bool acknowledged;
+    bool kept; /* in a remote data cache: its home does not have it yet, or had not */
 };
 
 /* Newest acknowledged versions at the end of a cycle. */
@@ -58,6 +59,16 @@ struct request_copy {
     uint64_t bytes[2];
     uint32_t version; /* version of a store */
     uint32_t sm;
+    struct kept *kept; /* bytes of a remote data cache: the stores in them; data has the versions */
+    bool stays;        /* a store that a remote data cache keeps: a later request acknowledges it */
+};
+
+/* A store that a remote data cache keeps. */
+struct kept {
+    struct kept *next;
+    struct line *line;
+    uint64_t bytes[2];
+    uint32_t version;
 };
 
 /* The versions that a load must see, determined at its issue. */
@@ -106,6 +117,7 @@ struct check {
     struct ticket *free_tickets;
     struct check_place *places;
     struct check_sparse *sparse;
+    struct kept *free_kept;
     bool expects_stale, cumulative;
     struct observation { /* a load read a store that was not answered */
         uint64_t block, cyc;
@@ -150,7 +162,11 @@ _Noreturn void check_wrong(struct check *c, uint64_t now, uint64_t key, uint32_t
 struct line *check_line(struct check *c, uint64_t key);
 /* The newest acknowledged version of a word. */
 uint32_t check_acknowledged(const struct line *l, uint32_t word);
+void check_acknowledge(struct check *c, struct line *l, uint32_t version, const uint64_t bytes[2],
+                       uint64_t now);
 /* sparse.c */
+/* Memory gets what remote data caches keep at the end of a run. */
+void check_sparse_finish(struct check *c);
 void check_sparse_free_all(struct check *c);
 /* copies.c */
 void check_store(struct check *c, const char *place, struct copy *copy, uint32_t request, uint64_t now);

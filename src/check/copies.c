@@ -62,19 +62,25 @@ static bool same_warp(const struct version *a, const struct version *b)
            a->generation == b->generation;
 }
 
+/* The version that a request stores to a word. */
+static uint32_t version_in(const struct request_copy *r, uint32_t w)
+{
+    return r->kept ? r->data.version[w] : r->version;
+}
+
 static void store_word(struct check *c, const char *place, struct copy *copy, const struct request_copy *r,
                        uint32_t w, uint64_t now)
 {
-    const uint32_t here = copy->version[w];
-    if (here > r->version) {
-        if (same_warp(&c->versions[here], &c->versions[r->version]))
+    const uint32_t here = copy->version[w], version = version_in(r, w);
+    if (here > version) {
+        if (same_warp(&c->versions[here], &c->versions[version]))
             check_wrong(c, now, r->line->key, w, place,
                         arena_printf(&c->arena, "stores of a warp arrive in the wrong order: %s after %s",
-                                     check_describe(c, r->version), check_describe(c, here)));
+                                     check_describe(c, version), check_describe(c, here)));
         c->counts.racy_stores++;
         return;
     }
-    copy->version[w] = r->version;
+    copy->version[w] = version;
 }
 
 static const struct request_copy *request_of(struct check *c, const char *place, uint32_t request,

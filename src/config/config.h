@@ -225,7 +225,7 @@ static inline bool config_slices_numa(const struct config *c)
     return c->llc.organisation == llc_organisation_numa;
 }
 /* Stores become visible to some SMs before they are answered, because slices keep copies of remote lines: fences of
- * GPU and system scope are cumulative (sm/store_order.h). */
+ * GPU and system scope are cumulative (llc/store_order.h). */
 static inline bool config_fences_cumulate(const struct config *c)
 {
     return config_slices_numa(c) && config_chiplets(c) > 1;

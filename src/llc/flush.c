@@ -1,7 +1,19 @@
 /* flush: a pass over the lines of a slice at the end of a kernel. The pass writes dirty lines back and
  * invalidates the lines that the boundary names. It handles llc.flush_lines lines per cycle. The slice serves
- * requests meanwhile. */
-#include "llc/llc_private.h"
+ * requests meanwhile. A remote data cache with dirty lines sends them home at the same time (rdc_back.h). */
+#include "llc/rdc.h"
+
+static struct rdc_back *back_of(const struct slice *s)
+{
+    return s->remote && s->remote->rdc ? s->remote->rdc->back : NULL;
+}
+
+/* The LLC is clean: true if the remote data cache is, too. */
+static bool rdc_is_clean(const struct slice *s)
+{
+    const struct rdc_back *const b = back_of(s);
+    return !b || rdc_back_flushed(b);
+}
 
 static bool flush_drops(const struct slice *s, uint32_t line)
 {
@@ -59,7 +71,7 @@ void slice_flush_step(struct slice *s, uint64_t now)
         if (flush_drops(s, line)) slice_drop_line(s, now, line);
         advance_cursor(s, now);
     }
-    if (s->flush_cursor == tags_lines(&s->tags) && now >= s->flush_cyc && !s->ops_count) {
+    if (s->flush_cursor == tags_lines(&s->tags) && now >= s->flush_cyc && !s->ops_count && rdc_is_clean(s)) {
         void (*done)(void *) = s->flush_done;
         s->flush_done = NULL;
         done(s->flush_arg);
@@ -71,11 +83,15 @@ void slice_flush(struct slice *s, enum llc_boundary how, bool alone, void (*done
     DIAG_ASSERT(!s->flush_done);
     const uint64_t next = engine_now(s->wire.engine, s->wire.domain) + 1;
     s->flush_how = how;
-    s->flush_alone = alone;
+    s->flush_alone = alone && !back_of(s); /* dirty bytes of other RDCs arrive */
     s->flush_cursor = 0;
     s->flush_cyc = next; /* not in this cycle, in which some slices have run already */
     s->flush_done = done;
     s->flush_arg = arg;
+    if (back_of(s)) {
+        back_of(s)->flush_cyc = next;
+        rdc_back_flush(s);
+    }
     s->run_own_stages = true;
     slice_update_exact_accept(s);
     engine_wake(s->wire.engine, s->component, next);

@@ -143,6 +143,7 @@ static inline __attribute__((always_inline)) uint64_t remote_send(struct slice *
     uint64_t next = ENGINE_NEVER;
     if (extended && f->rdc && f->rdc->misses_count) next = remote_send_rdc_misses(s, now);
     if (f->pages.count | f->bypass.count | f->out.count) next = min_u64(next, remote_send_requests(s, now));
+    if (extended && f->rdc && f->rdc->back) next = min_u64(next, rdc_back_send(s, now));
     if (extended && f->coherence && coherence_busy(f->coherence)) {
         bool sent = false;
         next = min_u64(next, coherence_send(s, now, &sent));
@@ -170,8 +171,9 @@ static uint64_t remote_request_due(const struct slice *s, uint64_t now)
 static inline bool rdc_unblocks(const struct slice *s)
 {
     const struct rdc *const r = s->remote->rdc;
-    return (s->blocked == &r->stats.wait_queue && r->free_count) ||
-           (s->blocked == &r->stats.wait_reset && !r->reset_left);
+    return (s->blocked == &r->stats.wait_queue && r->free_count) || s->blocked == &r->stats.wait_back ||
+           (s->blocked == &r->stats.wait_reset && !r->reset_left &&
+            !(r->reset_waits && rdc_back_any(r->back)));
 }
 
 /* The ring of the RDC goes below the demand operations of the channel; those for system memory use another way. */
@@ -210,6 +212,7 @@ static inline __attribute__((always_inline)) void wake_remote(struct slice *s, u
     next = min_u64(min_u64(next, s->own_cyc), remote_send(s, now, extended));
     if (extended && f->rdc) {
         if (rdc_busy(f->rdc)) step_rdc(s, now);
+        if (f->rdc->back) next = min_u64(next, rdc_back_scan(s, now));
         if (s->run_own_stages && rdc_unblocks(s)) next = now + 1;
     }
     if (s->run_own_stages && s->blocked == &s->stats.wait_forward && f->out.count < s->spec->forward_queue)
@@ -288,6 +291,8 @@ void slice_write_line(struct slice *s, uint64_t now, uint32_t line, uint32_t idx
         s->lines[line].dirty[1] |= r->bytes[1];
     }
     if (s->copies) check_copy_store(s->copies, line, idx, now);
+    if (s->copies && r->flags & REQUEST_FETCH)
+        check_kept_performed(s->wire.check, idx, engine_now(s->wire.engine, s->wire.organisation->sm_domain));
 }
 
 uint32_t slice_service_cycles(const struct slice *s, const struct request *r) { return service_cycles(s, r); }

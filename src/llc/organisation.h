@@ -13,6 +13,7 @@
 #include "engine/engine.h"
 #include "llc/clusters.h"
 #include "llc/llc.h"
+#include "llc/store_order.h"
 #include "request/path.h"
 
 struct organisation;
@@ -55,6 +56,11 @@ struct organisation {
     struct copy_epoch epoch;                   /* numa: counts acquires of the chiplet's SMs */
     struct slice *const *slices;               /* of the machine; complete before the first acquire */
     const struct engine *engine;               /* NULL (tests): a change at a later tick stays pending */
+    /* rdc.write back: regions of the RDC with bytes that their homes do not have; NULL: none ever */
+    struct store_order *dirty;
+    uint32_t sm_domain;
+    /* organisation_flush(): its last cycle, of which the next cycle knows, and the one before */
+    uint64_t flush_cyc, flush_before_cyc, flush_asked_cyc;
 };
 
 /* engine may be NULL; slices may be NULL if no SM acquires. */
@@ -77,6 +83,8 @@ void organisation_set(struct organisation *o, const struct organisation_state *s
 enum llc_boundary organisation_boundary(const struct organisation *o);
 /* Called when the pass starts. Replicas made before no longer count. */
 void organisation_start_pass(struct organisation *o);
+/* rdc.write back: slices send home what SMs stored before this cycle. o->dirty tells when it is there. */
+void organisation_flush(struct organisation *o, uint64_t now);
 /* Called when a kernel ends without a pass. Dirty lines of the kernel stay in their slices. */
 void organisation_skip_pass(struct organisation *o);
 

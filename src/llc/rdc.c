@@ -91,6 +91,8 @@ static void reset_if_due(struct slice *s)
     r->stats.epochs += epoch - r->epoch;
     r->epoch = epoch;
     if (round == r->round || FAULT_FIRES(rdc_resets_not)) return;
+    r->reset_waits = r->back && rdc_back_any(r->back);
+    if (r->reset_waits) return;
     r->round = round;
     r->reset_left = r->sets;
     r->stats.resets++;
@@ -126,7 +128,7 @@ static void enqueue(struct rdc *r, uint32_t idx)
     r->queue.last = idx;
 }
 
-static void queue_operation(struct slice *s, uint64_t now, struct rdc_entry what)
+void rdc_queue(struct slice *s, uint64_t now, struct rdc_entry what)
 {
     struct rdc *const r = s->remote->rdc;
     uint32_t idx;
@@ -183,7 +185,7 @@ void rdc_step(struct slice *s, uint64_t now)
 bool rdc_may_probe(struct slice *s)
 {
     reset_if_due(s);
-    if (!s->remote->rdc->reset_left) return true;
+    if (!s->remote->rdc->reset_left && !s->remote->rdc->reset_waits) return true;
     s->blocked = &s->remote->rdc->stats.wait_reset;
     return false;
 }
@@ -222,6 +224,8 @@ void rdc_memory_done(struct slice *s, uint32_t tag_line, uint64_t ready_cyc)
         const uint32_t idx = tag_line & ~RDC_TAG_QUEUE;
         struct rdc_entry *const e = &r->entries[idx];
         e->reads_tag = false;
+        if (e->request) append_filled(s, e->request - 1, ready_cyc);
+        if (e->leaving | e->scans) rdc_back_read_done(s, e, ready_cyc);
         if (e->writes_after) {
             r->changes++;
             enqueue(r, idx);
@@ -274,17 +278,21 @@ void rdc_fill(struct slice *s, uint64_t now, uint32_t tag_line)
         r->stats.fills_discarded++;
         return;
     }
-    if (!r->free_count || r->reset_left) {
+    if (!r->free_count || r->reset_left || r->reset_waits || (r->back && !rdc_back_may_leave(r, set))) {
         r->stats.fills_unwritten++;
         return;
     }
+    const uint32_t leaving = r->back ? rdc_back_leave(s, set) : 0;
     r->stats.fills++;
+    r->stats.back_victims += leaving != 0;
     write_tag(s, set, line, epoch);
     if (r->copies && FAULT_FIRES(rdc_raw_fill))
         check_sparse_put_reply(r->copies, set, s->remote->copies, tag_line);
     else if (r->copies)
         check_sparse_put(r->copies, set, s->remote->copies, tag_line);
-    queue_operation(s, now, (struct rdc_entry){.set = set});
+    rdc_queue(s, now,
+              (struct rdc_entry){
+                  .set = set, .reads_tag = leaving != 0, .writes_after = leaving != 0, .leaving = leaving});
 }
 
 bool rdc_may_change(struct slice *s, uint64_t line)
@@ -292,6 +300,10 @@ bool rdc_may_change(struct slice *s, uint64_t line)
     struct rdc *const r = s->remote->rdc;
     (void)line;
     reset_if_due(s);
+    if (r->reset_waits) {
+        s->blocked = &r->stats.wait_reset;
+        return false;
+    }
     if (r->free_count) return true;
     s->blocked = &r->stats.wait_queue;
     return false;
@@ -306,7 +318,39 @@ void rdc_update(struct slice *s, uint64_t now, uint32_t idx)
     r->stats.updates++;
     r->stats.update_hits += hit;
     if (hit && r->copies && !FAULT_FIRES(rdc_store_passes)) check_sparse_store(r->copies, set, idx, now);
-    queue_operation(s, now, (struct rdc_entry){.set = set, .reads_tag = true, .writes_after = hit});
+    rdc_queue(s, now, (struct rdc_entry){.set = set, .reads_tag = true, .writes_after = hit});
+}
+
+static bool has_copy(const struct slice *s, uint64_t set, uint64_t line)
+{
+    const uint64_t *const word = find_word(s->remote->rdc, set);
+    return word && is_copy(s, *word, line);
+}
+
+bool rdc_keeps(const struct slice *s, uint64_t line)
+{
+    const struct rdc *const r = s->remote->rdc;
+    const uint64_t set = r->back ? rdc_set_of(r, line) : 0;
+    return r->back && (rdc_back_has(r, set, line) || has_copy(s, set, line));
+}
+
+void rdc_keep(struct slice *s, uint64_t now, uint32_t idx)
+{
+    struct rdc *const r = s->remote->rdc;
+    const uint64_t set = rdc_set_of(r, at(s, idx)->home.line);
+    r->stats.updates++;
+    r->stats.update_hits++;
+    r->stats.kept++;
+    rdc_back_store(s, idx, set);
+    if (r->copies) check_sparse_keep(r->copies, set, idx, now);
+    rdc_queue(s, now,
+              (struct rdc_entry){.set = set, .reads_tag = true, .writes_after = true, .request = idx + 1});
+}
+
+bool rdc_may_fetch(struct slice *s, uint64_t now, uint64_t line)
+{
+    const struct rdc *const r = s->remote->rdc;
+    return !r->back || has_copy(s, rdc_set_of(r, line), line) || rdc_settled(s, now, line);
 }
 
 /* Invalidates the set if it holds the line, of any epoch. */
@@ -316,7 +360,7 @@ static bool invalidate_set(struct slice *s, uint64_t set, uint64_t line)
     uint64_t *const word = find_word(r, set);
     if (!word || !holds_line(*word, line)) return false;
     *word &= ~(uint64_t)1; /* not 0: the set was filled */
-    if (r->copies) check_sparse_drop(r->copies, set);
+    if (r->copies && !(r->back && rdc_back_has(r, set, line))) check_sparse_drop(r->copies, set);
     return true;
 }
 
@@ -336,7 +380,7 @@ bool rdc_clear(struct slice *s, uint64_t now, uint64_t line)
     const bool hit = !overtakes && !FAULT_FIRES(rdc_clears_not) && invalidate_set(s, set, line);
     r->stats.clears++;
     r->stats.clear_hits += hit;
-    queue_operation(s, now, (struct rdc_entry){.set = set, .reads_tag = true, .writes_after = hit});
+    rdc_queue(s, now, (struct rdc_entry){.set = set, .reads_tag = true, .writes_after = hit});
     return hit;
 }
 
@@ -432,5 +476,6 @@ struct rdc *rdc_new(struct slice *s, struct arena *a, const struct config *c, co
         r->copies = check_sparse_new(s->wire.check, arena_printf(a, "%s, remote data cache", name));
         check_place_expects(s->remote->copies);
     }
+    r->back = rdc_back_new(s, a, c);
     return r;
 }

@@ -7,6 +7,7 @@
  *   reply filled ── rdc_fill() ──► queue ──────────────────────────────────► write of the line
  *   store ── rdc_update() ───────► queue ──► read of the tag, then ────────► write of the line if it hit
  *   atomic, INVALIDATE ─ rdc_clear() ► queue ► read of the tag, then ──────► write of the line if it hit
+ *   rdc.write back: stores that hit stay here, and go home later (rdc_back.h)
  *
  * Direct-mapped sets of one line, tag and data in one DRAM access. A slice caches the lines whose home slice has its
  * position, and its sets lie in the channel behind it: a probe never crosses the network of the GPU. The region is
@@ -28,6 +29,7 @@
 #define ATOLL_LLC_RDC_H
 
 #include "llc/llc_private.h"
+#include "llc/rdc_back.h"
 
 struct check_sparse;
 
@@ -45,6 +47,9 @@ struct rdc_entry {
     uint32_t next;
     bool reads_tag;    /* an update or a clear: the next memory operation reads the tag */
     bool writes_after; /* the tag matched: a write follows the read */
+    uint32_t request;  /* store + 1 that stays here and is answered after the read of the tag; 0: none */
+    uint32_t leaving;  /* slot + 1 of a dirty line whose bytes the read gets (rdc_back.h); 0: none */
+    uint32_t scans;    /* region + 1 that a flush reads; 0: none */
 };
 
 struct rdc_list {
@@ -79,6 +84,8 @@ struct rdc {
     uint32_t epoch;              /* at the last operation */
     uint32_t round;              /* epochs >> epoch_bits: of the last reset */
     uint64_t reset_left;         /* sets of the present reset that are not written yet */
+    bool reset_waits;            /* a reset is due after dirty lines have left */
+    struct rdc_back *back;       /* rdc.write back; NULL: through */
     struct check_sparse *copies; /* --check; NULL: none */
     struct rdc_stats stats;
 };
@@ -101,6 +108,13 @@ bool rdc_may_change(struct slice *s, uint64_t line);
  * rdc_may_change(). clear: true if the line was there. */
 void rdc_update(struct slice *s, uint64_t now, uint32_t idx);
 bool rdc_clear(struct slice *s, uint64_t now, uint64_t line);
+/* rdc.write back: true if a store to the line stays here. rdc_keep() keeps it. */
+bool rdc_keeps(const struct slice *s, uint64_t line);
+void rdc_keep(struct slice *s, uint64_t now, uint32_t idx);
+/* True if a probe of the line would hit, or needs nothing that is on its way home. False: s->blocked is set. */
+bool rdc_may_fetch(struct slice *s, uint64_t now, uint64_t line);
+/* Queues an operation. Precondition: an entry is free. */
+void rdc_queue(struct slice *s, uint64_t now, struct rdc_entry what);
 /* Drops the line without time: the host has written or freed it. True: it was there. */
 bool rdc_drop(struct slice *s, uint64_t line);
 /* Before the measured part of a run, without time: fills the set of the line; clears the line; ends all lines. */

@@ -13,7 +13,8 @@
  *                       | forwarded request: reply to the SM
  *
  * Invariants:
- *  1. A remote line is never dirty. Writes update it, atomics invalidate it; both are forwarded to the home.
+ *  1. A remote line is never dirty. Writes update it, atomics invalidate it; both are forwarded to the home, unless a
+ *     remote data cache keeps a write (rdc_back.h).
  *  2. While a fetch is pending, dirty[] marks the bytes written since the miss. The fill keeps these bytes.
  *  3. An atomic, an invalidation (coherent.c) or a read after an epoch change marks a pending fill as
  *     `discard_fill`. The fill replies to its MSHR and is not installed. Reads after the mark are forwarded.
@@ -51,6 +52,8 @@ static void send_out(struct slice *s, uint64_t now, uint32_t idx, uint32_t delay
 /* Forwards the request itself to its home. The reply comes back through this slice. */
 static bool forward(struct slice *s, uint64_t now, uint32_t idx)
 {
+    const struct rdc *const rdc = s->remote->rdc;
+    if (rdc && rdc->back && !rdc_settled(s, now, at(s, idx)->home.line)) return false;
     if (!out_has_room(s)) return false;
     send_out(s, now, idx, s->spec->pass_latency_cyc);
     s->stats.passed++;
@@ -121,6 +124,7 @@ static bool miss(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint
     struct rdc *const rdc = s->remote->rdc;
     if (rdc ? !rdc_may_probe(s) : !out_has_room(s)) return false;
     if (!may_pin(s, set)) return false;
+    if (rdc && !rdc_may_fetch(s, now, r->home.line)) return false;
     if (line == TAGS_NONE) {
         line = slice_evict_victim(s, now, set);
         if (line == TAGS_NONE) return false;
@@ -229,6 +233,11 @@ bool remote_serve(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uin
     struct rdc *const rdc = s->remote->rdc;
     if (r->kind == REQUEST_READ) return serve_read(s, now, idx, set, line, allocate);
     if (rdc && !rdc_may_change(s, r->home.line)) return false;
+    if (rdc && r->kind == REQUEST_WRITE && rdc_keeps(s, r->home.line)) {
+        rdc_keep(s, now, idx);
+        if (line != TAGS_NONE) update(s, now, idx, line);
+        return true;
+    }
     if (!forward(s, now, idx)) return false;
     if (rdc && r->kind == REQUEST_WRITE)
         rdc_update(s, now, idx);
@@ -290,6 +299,12 @@ void remote_receive(struct slice *s, uint64_t now)
     if (r->flags & REQUEST_PAGE) {
         s->stats.remote_latency_cyc += now - r->sent_cyc;
         (void)slice_write_page_line(s, now, idx);
+        pool_give(s->wire.requests, idx);
+        return;
+    }
+    if (r->flags & REQUEST_FETCH && r->kind == REQUEST_WRITE) { /* bytes that left the RDC */
+        if (s->wire.check) check_forward_done(s->wire.check, idx);
+        rdc_back_answered(s, r->owner);
         pool_give(s->wire.requests, idx);
         return;
     }

@@ -160,6 +160,7 @@ struct coherence_stats *slice_coherence_stats(struct slice *s)
 void slice_free(struct slice *s)
 {
     if (s->remote && s->remote->coherence) coherence_free(s->remote->coherence);
+    if (s->remote && s->remote->rdc && s->remote->rdc->back) rdc_back_free(s->remote->rdc->back);
 }
 
 void llc_epoch_change(struct copy_epoch *e, uint64_t tick)

@@ -21,6 +21,18 @@ static void write_line(FILE *out, const char *name, const char *text)
 
 /* ---- the first screen ---- */
 
+static void write_kept(const struct rdc_stats *s, FILE *out)
+{
+    char line[300], stores[DRAW_TEXT], lines[DRAW_TEXT];
+    if (!s->kept) return;
+    (void)snprintf(line, sizeof line,
+                   "%.1f %% of %s stores stayed in the RDC; %s dirty lines sent home, %.0f %% of them by "
+                   "flushes, %.0f B each",
+                   percent(s->kept, s->updates), draw_count(stores, s->updates), draw_count(lines, s->backs),
+                   percent(s->back_lines, s->backs), of((double)s->back_bytes, (double)s->backs));
+    write_line(out, "write-back", line);
+}
+
 static void write_rdc(const struct rdc_stats *s, FILE *out)
 {
     char line[300], probes[DRAW_TEXT], fills[DRAW_TEXT];
@@ -32,6 +44,7 @@ static void write_rdc(const struct rdc_stats *s, FILE *out)
         (void)snprintf(line + len, sizeof line - (size_t)len, ", %s replies not kept: rdc.write_queue full",
                        draw_count(fills, s->fills_unwritten));
     write_line(out, "RDC", line);
+    write_kept(s, out);
     if (of((double)s->cold, (double)s->probes) <= COLD_SHARE_MAX) return;
     (void)snprintf(line, sizeof line,
                    "the RDC is cold: %.1f %% of its probes read sets that were never filled; run more of the "

@@ -33,7 +33,9 @@ enum request_kind {
 enum {
     REQUEST_READ_ONLY = 1 << 0, /* the line is not written while the kernel runs */
     REQUEST_UNCACHED = 1 << 1,  /* does not allocate in the L1 */
-    REQUEST_FETCH = 1 << 2,   /* fetch of a remote line by a slice; owner: index of the line in that slice */
+    REQUEST_FETCH =
+        1 << 2, /* fetch of a remote line by a slice; owner: index of the line in that slice. Write: dirty
+                                bytes of a remote data cache (llc/rdc_back.h); owner: their slot */
     REQUEST_PAGE = 1 << 3,    /* copy of a line into a page's new frame (pages/); owner: the page migration,
                                 bytes[0]: the line in the new frame, if slices copy it (read). An engine at a port
                                 of its own sends a read and then a write (sm: its port) */
@@ -75,7 +77,7 @@ struct request { /* the first cache line of the host serves reads; the second on
 
     _Alignas(64) uint64_t bytes[2]; /* write, atomic: bit per byte of the line, bit 0 = byte 0 */
     uint64_t performed_cyc;         /* performed write: cycle in which the home performed it */
-    uint64_t order;                 /* write: its cycle in sm/store_order.h */
+    uint64_t order;                 /* write: its cycle in llc/store_order.h */
     uint32_t round; /* performed write: 1 + round of invalidations; 0: none (llc/coherence.h) */
 };
 _Static_assert(sizeof(struct request) == 128, "request_at() uses a shift");

@@ -45,17 +45,33 @@ void sm_wait_long(struct sm *sm, uint32_t warp, uint32_t ahead, uint64_t now)
     sm->wait_memory |= bit_of(warp);
 }
 
+/* rdc.write back: what was stored before the fence has left the remote data cache of the GPU. */
+static bool dirty_is_home(struct sm *sm, uint32_t warp, uint64_t now)
+{
+    struct organisation *const o = sm->wire.organisation;
+    if (!o->dirty) return true;
+    if (!sm->flush_cyc[warp]) {
+        sm->flush_cyc[warp] = now + 1;
+        organisation_flush(o, now);
+    }
+    return store_order_reached(o->dirty, sm->wire.sm_idx, sm->flush_cyc[warp] - 1, now);
+}
+
 static bool fence_reached(struct sm *sm, uint32_t warp, uint64_t now)
 {
     return FAULT_FIRES(fence_waits_not) ||
-           store_order_reached(sm->wire.store_order, sm->wire.sm_idx, sm->fence_cyc[warp] - 1, now);
+           (store_order_reached(sm->wire.store_order, sm->wire.sm_idx, sm->fence_cyc[warp] - 1, now) &&
+            dirty_is_home(sm, warp, now));
 }
 
 void sm_hold_fences(struct sm *sm, uint64_t ready, uint64_t now)
 {
     for (; ready; ready &= ready - 1) {
         const uint32_t warp = (uint32_t)__builtin_ctzll(ready);
-        if (!sm->fence_cyc[warp]) sm->fence_cyc[warp] = now + 1;
+        if (!sm->fence_cyc[warp]) {
+            sm->fence_cyc[warp] = now + 1;
+            sm->flush_cyc[warp] = 0;
+        }
         if (fence_reached(sm, warp, now)) continue;
         sm->any_ready &= ~bit_of(warp);
         sm->wait_fence |= bit_of(warp);
@@ -68,6 +84,7 @@ void sm_hold_fences(struct sm *sm, uint64_t ready, uint64_t now)
 void sm_recheck_fences(struct sm *sm, uint64_t now)
 {
     store_order_forget(sm->wire.store_order, sm->wire.sm_idx);
+    if (sm->wire.organisation->dirty) store_order_forget(sm->wire.organisation->dirty, sm->wire.sm_idx);
     for (uint64_t left = sm->wait_order; left; left &= left - 1) {
         const uint32_t warp = (uint32_t)__builtin_ctzll(left);
         if (!fence_reached(sm, warp, now)) continue;

@@ -5,8 +5,8 @@
 #ifndef ATOLL_SM_SCOREBOARD_H
 #define ATOLL_SM_SCOREBOARD_H
 
+#include "llc/store_order.h"
 #include "sm/sm_private.h"
-#include "sm/store_order.h"
 
 _Static_assert(SM_REGS == 256, "registers in warp_op_info.any are modulo 256");
 

@@ -6,10 +6,10 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "llc/store_order.h"
 #include "net/fabric_window.h"
 #include "pages/pages.h"
 #include "sm/sm_private.h"
-#include "sm/store_order.h"
 
 /* A request is answered. */
 static inline void lsu_count_reply(struct sm *sm, uint64_t now)

@@ -363,6 +363,7 @@ struct sm {
     uint64_t releases;   /* with a store_order: next instruction is a fence or release of GPU scope */
     uint64_t wait_order; /* of wait_fence: for stores of other warps and SMs */
     uint64_t fence_cyc[SM_WARPS]; /* cycle + 1 in which its fence or release was ready to issue; 0: none */
+    uint64_t flush_cyc[SM_WARPS]; /* of a fence: cycle + 1 in which the stores before it were answered */
     uint64_t held;                /* of stopping: those that would be ready */
     uint64_t start_cyc;           /* from when on some kernel can be asked for blocks */
     uint64_t shared_free_cyc;

@@ -524,6 +524,124 @@ BED_TEST(an_epoch_ends_lines_and_a_roll_over_resets_the_region)
     bed_close(&b);
 }
 
+/* ---- stores that stay (rdc.write back) ---- */
+
+#define BACK RDC "rdc.write=back;rdc.write_backs=1024;packet.write=physical;"
+
+/* GPU 0 loads `lines` lines of GPU 1, each in a region of its own, or all in a row. Then it stores to them. */
+static void dirty_lines(struct bed *b, const char *settings, uint32_t lines, uint64_t apart, uint32_t lanes)
+{
+    bed_open(b, settings);
+    bed_touch(b, 1, A, lines * apart);
+    const struct bed_op read[] = {BED_LOAD(A, 1, .by_block = (int64_t)apart), BED_USE(1), BED_END};
+    const struct bed_op write[] = {BED_STORE(A, BED_NO_REG, .by_block = (int64_t)apart, .mask = lanes),
+                                   BED_END};
+    b->only_sms = 1;
+    bed_run(b, read, 1, lines);
+    bed_settle(b);
+    bed_run(b, write, 1, lines);
+    bed_settle(b);
+}
+
+/* What a pass of a kernel end does to these lines. */
+static struct stats flush_of(uint32_t lines, uint64_t apart, uint32_t lanes)
+{
+    struct bed b;
+    dirty_lines(&b, GPUS(2) BACK, lines, apart, lanes);
+    const struct stats before = bed_stats(&b);
+    assert_int_equal(before.rdc.kept, lines);
+    assert_int_equal(before.gpu_net.accepted, 2 * lines); /* the fetches: no store has left the GPU */
+    drop_llc_lines(&b);
+    struct stats s = bed_stats(&b);
+    stats_subtract(&s, &before, &s);
+    assert_int_equal(s.rdc.back_lines, lines);
+    assert_int_equal(s.rdc.backs, lines);
+    assert_int_equal(s.rdc.backs_answered, lines);
+    assert_int_equal(s.rdc.back_regions, lines * apart / 4096);
+    assert_int_equal(s.rdc.back_scanned, lines * apart / 4096 * 32);
+    const uint64_t bytes = 4 * (uint64_t)__builtin_popcount(lanes);
+    assert_int_equal(s.rdc.back_bytes, lines * bytes);
+    assert_int_equal(s.gpu_net.accepted_bytes, lines * (8 + bytes + 8)); /* store and acknowledgement */
+    drop_llc_lines(&b);                                                  /* nothing is left */
+    assert_int_equal(bed_stats(&b).rdc.backs, lines);
+    bed_close(&b);
+    return s;
+}
+
+BED_TEST(a_flush_takes_the_time_of_the_link_or_of_the_channel)
+{
+    /* whole lines: the link carries 136 B of each at 8 B per cycle, memory reads a line in two columns */
+    const uint64_t whole = flush_of(192, 128, UINT32_MAX).rdc.wait_flush;
+    assert_int_equal(whole - flush_of(64, 128, UINT32_MAX).rdc.wait_flush, 128 * 136 / 8);
+    /* a word in every region: memory reads all of its 32 lines, and the link carries 12 B */
+    const uint64_t word = flush_of(6, 4096, 1).rdc.wait_flush;
+    assert_in_range(word - flush_of(2, 4096, 1).rdc.wait_flush, 4 * 32 * 2, 4 * 32 * 2 + 4);
+    /* no line waits for another one: a read of memory, and the link there and back */
+    assert_in_range(flush_of(1, 4096, 1).rdc.wait_flush, 2 * 800, 2 * 800 + 200);
+}
+
+/* Latency of a fence of GPU scope behind stores. */
+static uint64_t fence_cyc(struct bed *b, uint64_t address)
+{
+    const struct bed_op ops[] = {BED_STORE(address, BED_NO_REG),
+                                 {.class = WARP_CLASS_FENCE,
+                                  .flags = WARP_F_ACQUIRE | WARP_F_RELEASE,
+                                  .scope = WARP_SCOPE_GPU,
+                                  .dst = BED_NO_REG,
+                                  .src = BED_NO_REG},
+                                 BED_ARITH(INT, BED_NO_REG, BED_NO_REG),
+                                 BED_END};
+    b->only_sms = 1;
+    bed_run(b, ops, 1, 1);
+    const uint64_t took = bed_cyc(b, 0, 0, 1) - b->start_cyc;
+    bed_settle(b);
+    return took;
+}
+
+BED_TEST(a_fence_waits_for_the_dirty_lines_of_its_own_gpu)
+{
+    static const struct bed_op other[] = {BED_STORE(A, BED_NO_REG, .from_block = 1), BED_END};
+    struct bed b;
+    dirty_lines(&b, GPUS(2) BACK, 40, 128, UINT32_MAX);
+    bed_touch(&b, 0, A + 0x200000, 4096);
+    struct stats s = bed_stats(&b);
+    assert_int_equal(s.rdc.backs, 0);
+    const uint64_t dirty = fence_cyc(&b, A + 0x200000); /* a store to the own memory, and 40 dirty lines */
+    s = bed_stats(&b);
+    assert_int_equal(s.rdc.backs, 40);
+    assert_int_equal(s.rdc.back_regions, 2);
+    const uint64_t clean = fence_cyc(&b, A + 0x200000);
+    assert_true(dirty > clean + 40 * 136 / 8 + 2 * 800); /* the link, there and back */
+    run_on(&b, other, 2);                                /* GPU 1 writes its own memory */
+    (void)fence_cyc(&b, A + 0x200000);
+    assert_int_equal(bed_stats(&b).rdc.backs, 40);
+    bed_close(&b);
+}
+
+BED_TEST(requests_and_fills_drive_dirty_bytes_home)
+{
+    static const struct bed_op atomic[] = {BED_MEMORY(ATOMIC, A, 2, BED_NO_REG, .mask = 1), BED_USE(2),
+                                           BED_END};
+    struct bed b;
+    dirty_lines(&b, GPUS(2) BACK, 2, 128, 1);
+    run_on(&b, atomic, 1); /* the bytes first, then the atomic */
+    struct stats s = bed_stats(&b);
+    assert_int_equal(s.rdc.back_called, 1);
+    assert_int_equal(s.rdc.back_bytes, 4);
+    assert_int_equal(s.rdc.clear_hits, 1);
+    assert_true(s.rdc.wait_back > 0);
+    const uint64_t conflict = A + 128 + b.machine.config.rdc.size; /* the set of the other line */
+    for (uint64_t page = A + 0x1000; page <= conflict; page += 4096) bed_touch(&b, 1, page, 1);
+    (void)load_cyc(&b, conflict);
+    s = bed_stats(&b);
+    assert_int_equal(s.rdc.back_victims, 1);
+    assert_int_equal(s.rdc.backs, 2);
+    assert_int_equal(s.rdc.evictions, 1);
+    drop_llc_lines(&b);
+    assert_int_equal(bed_stats(&b).rdc.backs, 2);
+    bed_close(&b);
+}
+
 /* ---- rules ---- */
 
 static const struct {
@@ -539,6 +657,8 @@ static const struct {
     {"carve-swc", "llc.boundary=keep", "a numa LLC keeps stale lines of other chiplets"},
     {"carve", "map.kind=fixed_channel", "a remote data cache lies in every channel"},
     {"carve", "rdc.epoch_bits=0", "rdc.epoch_bits"},
+    {"carve", "rdc.write=back", "with invalidations a home must see every store"},
+    {"numa-gpu", "rdc.write=back", "rdc.write back needs a remote data cache"},
     {"carve", "rdc.epoch_bits=21", "rdc.epoch_bits"},
     {"v100", "llc.coherence=gpu_vi", "set llc.organisation to numa and system.gpus to 2 or more"},
     {"v100", "rdc.size=1 GiB", "a remote data cache holds lines of other GPUs"},
@@ -591,6 +711,9 @@ int main(void)
         cmocka_unit_test(a_write_of_the_host_drops_copies_in_other_gpus),
         cmocka_unit_test(impossible_settings_are_explained),
         cmocka_unit_test(an_epoch_ends_lines_and_a_roll_over_resets_the_region),
+        cmocka_unit_test(a_flush_takes_the_time_of_the_link_or_of_the_channel),
+        cmocka_unit_test(a_fence_waits_for_the_dirty_lines_of_its_own_gpu),
+        cmocka_unit_test(requests_and_fills_drive_dirty_bytes_home),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -511,6 +511,8 @@ void system_free(struct system *g)
     for (uint32_t k = 0; g->cpu_links && k < g->config->system.gpus && g->cpu_links[k]; k++)
         spill_free(g->cpu_links[k]);
     store_order_free(g->store_order);
+    for (uint32_t k = 0; g->organisations && k < g->chiplet_count; k++)
+        store_order_free(g->organisations[k].dirty);
     if (g->pages) pages_free(g->pages);
     if (g->engine) engine_free(g->engine);
     check_free(g->check);

@@ -286,7 +286,9 @@ static uint32_t request_limit(const struct system *g, const struct config *c)
             : 0;
     const uint64_t invalidations =
         config_slices_numa(c) ? (uint64_t)g->slice_count * c->llc.invalidate_queue : 0;
-    return (uint32_t)invalidations +
+    const uint64_t write_backs =
+        c->rdc.write == rdc_write_back ? (uint64_t)g->slice_count * c->rdc.write_backs : 0;
+    return (uint32_t)(invalidations + write_backs) +
            (sm_request_limit(g->sm_spec) + sm_requests_kept(g->sm_spec)) * g->sm_count +
            WALK_REQUESTS * c->system.gpus + (uint32_t)fetches + config_page_move_lines(c);
 }
@@ -395,9 +397,12 @@ struct system *system_new(const struct config *c, struct stats_registry *stats, 
     build_clocks(g, c);
     for (uint32_t k = 0; k < g->chiplet_count; k++)
         organisation_init(&g->organisations[k], &g->arena, c, k, g->engine, g->slices);
+    for (uint32_t k = 0; k < g->chiplet_count; k++) g->organisations[k].sm_domain = g->sm_domain;
     g->sm_spec = sm_spec_of(&g->arena, c);
     if (config_fences_cumulate(c))
         g->store_order = store_order_new(&g->arena, g->engine, g->sm_count, g->sm_components);
+    for (uint32_t k = 0; c->rdc.write == rdc_write_back && k < g->chiplet_count; k++)
+        g->organisations[k].dirty = store_order_new(&g->arena, g->engine, g->sm_count, g->sm_components);
     g->conflicts = sm_conflict_cache(&g->arena);
     const uint32_t requests = request_limit(g, c);
     pool_init(&g->requests, &g->arena, requests, sizeof(struct request));

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Coherence of copies in other GPUs: memory-model tests and a benchmark under --check, for every row of llc.coherence, on
-# GPUs with few sets, with queues of one entry, epochs of two bits and shuffled visits.
+# Coherence of copies in other GPUs: memory-model tests and a benchmark under --check, for every row of llc.coherence and
+# for stores that stay in the remote data cache, on GPUs with few sets, with queues of one entry, epochs of two bits and
+# shuffled visits.
 . tests/cli/lib.sh
 
 small="-s chiplet.partitions=4 -s gpu.llc_size=4KiB -s llc.ways=8 -s map.page_size=4KiB -s map.interleave=256B -s gpu.memory_size=64MiB -s dram.rows=16384 -s l1.size=4KiB"
@@ -35,13 +36,35 @@ right carve -w ./tests/kit/litmus:tiny $cached -s imst.enabled=false
 # shellcheck disable=SC2086
 expect 0 "stale, as llc.coherence none allows" timeout 100 "$ATOLL" run --check -m carve-nc -w ./tests/kit/ordering:tiny $cached
 
-# the order in which components are visited has no effect
-for order in fixed shuffled; do
-    # shellcheck disable=SC2086
-    expect 0 "none was stale" timeout 100 "$ATOLL" run --check -m carve -w ./tests/kit/litmus:tiny $cached -s sim.visit_order=$order --json "$dir/$order.json"
-    grep -E '^ *"(sm|l1|llc|rdc|coherence|dram|gpu_net)\.' "$dir/$order.json" > "$dir/$order.stats"
+# stores that stay in the RDC, and leave it one at a time
+back="-s rdc.write=back"
+for workload in ordering:tiny litmus:tests=4,rounds=16; do
+    run="-w ./tests/kit/$workload"
+    # shellcheck disable=SC2086 # lists of options
+    {
+        right carve-swc $run $cached $back
+        right carve-swc $run $cached $back $one_rdc -s rdc.write_backs=1 -s sim.visit_order=shuffled -s rdc.index=frame
+        right carve-swc $run $cached $back -s rdc.epoch_bits=2 -s rdc.index=hash
+        expect 0 "as llc.coherence none allows" timeout 100 "$ATOLL" run --check -m carve-nc $run $cached $back \
+            $one_rdc -s rdc.write_backs=1 -s sim.visit_order=shuffled
+    }
 done
-holds "shuffled visits change no statistic" cmp "$dir/fixed.stats" "$dir/shuffled.stats"
+# shellcheck disable=SC2086
+right carve-swc -w gups:tiny $cached $back $one_rdc -s system.gpus=2
+# shellcheck disable=SC2086
+expect 0 "as llc.coherence none allows" timeout 100 "$ATOLL" run --check -m carve-nc -w gups:tiny $cached $back -s system.gpus=2
+# shellcheck disable=SC2086
+expect 1 "set llc.boundary to drop_remote" "$ATOLL" run -m carve-swc -w gups:tiny $back -s llc.boundary=flush
+
+# the order in which components are visited has no effect
+for machine in carve "carve-swc $back"; do
+    for order in fixed shuffled; do
+        # shellcheck disable=SC2086
+        expect 0 "none was stale" timeout 100 "$ATOLL" run --check -m $machine -w ./tests/kit/ordering:tiny $cached -s sim.visit_order=$order --json "$dir/$order.json"
+        grep -E '^ *"(sm|l1|llc|rdc|coherence|dram|gpu_net)\.' "$dir/$order.json" > "$dir/$order.stats"
+    done
+    holds "shuffled visits change no statistic of $machine" cmp "$dir/fixed.stats" "$dir/shuffled.stats"
+done
 
 # the report: an RDC whose sets were never filled is marked, and machines without copies have no such lines
 expect 0 "the RDC is cold: " "$ATOLL" run -m carve-s32 -w mcb:tiny --details

@@ -164,6 +164,17 @@ caught() {
     caught rdc_swaps_order 2 "stale read" $few
     caught rdc_ignores_epoch 2 "stale read" $few
     caught rdc_resets_not 2 "stale read" $few -s rdc.epoch_bits=1
+    # stores that stay in the remote data cache
+    back="$few -s rdc.write=back"
+    expect 0 "none was stale" timeout 100 "$faults" run -m carve-swc --check -s sim.fault=none $back
+    expect 0 "as llc.coherence none allows" timeout 100 "$faults" run -m carve-nc --check -s sim.fault=none $back
+    for machine in carve-nc carve-swc; do
+        caught rdc_dirty_forgotten 2 "release before its stores" $back
+    done
+    caught rdc_dirty_forgotten 2 "stores are not acknowledged" -w gups:tiny $gpus -s map.page_size=4KiB -s rdc.size=8KiB -s rdc.write=back
+    caught rdc_dirty_overtaken 2 "stale read" $back
+    caught rdc_atomic_passes 2 "stale read" $back
+    caught rdc_ignores_epoch 2 "stale read" $back
     machine=carve
     for run in "-w sssp:tiny -s llc.invalidate_cyc=200" "-w bfs:tiny -s llc.invalidate_cyc=2000"; do
         expect 0 "none was stale" timeout 100 "$faults" run -m $machine --check -s sim.fault=none $large $run

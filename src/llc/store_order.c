@@ -1,5 +1,5 @@
 /* store_order: see store_order.h. */
-#include "sm/store_order.h"
+#include "llc/store_order.h"
 
 #include <stdlib.h>
 

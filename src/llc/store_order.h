@@ -11,8 +11,8 @@
  *
  * Sends and fences are ordered by cycles, and an answer shows from the next cycle on, so the order in which SMs are
  * visited within a cycle has no effect. */
-#ifndef ATOLL_SM_STORE_ORDER_H
-#define ATOLL_SM_STORE_ORDER_H
+#ifndef ATOLL_LLC_STORE_ORDER_H
+#define ATOLL_LLC_STORE_ORDER_H
 
 #include "base/arena.h"
 #include "engine/engine.h"
