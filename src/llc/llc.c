@@ -118,19 +118,15 @@ void slice_wake(void *self, uint64_t now)
     schedule_next(s, now, min_u64(next, own_next_cyc(s, now, true)));
 }
 
-/* Sends the lines of a page that is copied, and requests. Returns the cycle of the next request. */
+/* Sends requests to other slices. Returns the cycle of the next one. */
 static inline __attribute__((always_inline)) uint64_t remote_send_requests(struct slice *s, uint64_t now)
 {
     struct remote_lines *const f = s->remote;
-    uint64_t next = ENGINE_NEVER;
-    if (f->pages.count) remote_send_page_line(s, now);
-    if (f->bypass.count | f->out.count) {
-        struct request_list *const out = reply_ready(s, &f->bypass, &f->out, now);
-        if (!out || (!fabric_refuses(&s->wire.fabric->far_request, now, s->wire.slice_idx) &&
-                     remote_send_request(s, now, out)))
-            next = ready_first(s, &f->bypass, &f->out);
-    }
-    return f->pages.count && f->out.count < s->spec->forward_queue ? now + 1 : next;
+    struct request_list *const out = reply_ready(s, &f->bypass, &f->out, now);
+    if (out && (fabric_refuses(&s->wire.fabric->far_request, now, s->wire.slice_idx) ||
+                !remote_send_request(s, now, out)))
+        return ENGINE_NEVER;
+    return ready_first(s, &f->bypass, &f->out);
 }
 
 /* Sends requests and replies to other slices. Returns the cycle of the next one. extended: as in wake_remote(). */
@@ -142,7 +138,9 @@ static inline __attribute__((always_inline)) uint64_t remote_send(struct slice *
     const uint32_t here = s->wire.slice_idx;
     uint64_t next = ENGINE_NEVER;
     if (extended && f->rdc && f->rdc->misses_count) next = remote_send_rdc_misses(s, now);
-    if (f->pages.count | f->bypass.count | f->out.count) next = min_u64(next, remote_send_requests(s, now));
+    if (extended && f->pages.count) remote_send_page_line(s, now);
+    if (f->bypass.count | f->out.count) next = min_u64(next, remote_send_requests(s, now));
+    if (extended && f->pages.count && f->out.count < s->spec->forward_queue) next = min_u64(next, now + 1);
     if (extended && f->rdc && f->rdc->back) next = min_u64(next, rdc_back_send(s, now));
     if (extended && f->coherence && coherence_busy(f->coherence)) {
         bool sent = false;
@@ -188,7 +186,8 @@ static inline void step_rdc(struct slice *s, uint64_t now)
 /* Wake-up handler of a slice with remote lines. Bypassing requests need no tag lookup. The handler therefore
  * runs own_stages() only if a request for the tag stage is present, own_cyc is due, or s->run_own_stages is
  * set (a stage is blocked, a flush is active, or a page-walk read waits). extended: the slice has a remote
- * data cache or sends invalidations; a constant, so that other slices have a handler without these tests. */
+ * data cache, sends invalidations or copies pages; a constant, so that other slices have a handler without these
+ * tests. */
 static inline __attribute__((always_inline)) void wake_remote(struct slice *s, uint64_t now, bool extended)
 {
     struct remote_lines *const f = s->remote;

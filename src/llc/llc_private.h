@@ -500,8 +500,9 @@ void slice_flush_step(struct slice *s, uint64_t now);
 /* ---- llc.c and slice_memory.c, for the other files ---- */
 
 void slice_wake(void *self, uint64_t now);
-void slice_wake_remote(void *self, uint64_t now);   /* for slices with remote lines */
-void slice_wake_extended(void *self, uint64_t now); /* also with a remote data cache or invalidations */
+void slice_wake_remote(void *self, uint64_t now); /* for slices with remote lines */
+void slice_wake_extended(void *self,
+                         uint64_t now); /* also with a remote data cache, invalidations or copied pages */
 
 void slice_push_op(struct slice *s, struct memory_op op);
 /* For spill.c. The operation joins the queue of the channel; system memory has accepted it; it answers a read. */

@@ -87,7 +87,8 @@ static uint32_t ring_mask(uint32_t count_min)
 static void (*wake_handler(const struct slice *s))(void *self, uint64_t now)
 {
     if (!s->remote) return slice_wake;
-    return s->remote->rdc || s->remote->coherence ? slice_wake_extended : slice_wake_remote;
+    return s->remote->rdc || s->remote->coherence || s->spec->page_lines ? slice_wake_extended
+                                                                         : slice_wake_remote;
 }
 
 struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const struct slice_wiring *wiring,
