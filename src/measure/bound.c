@@ -60,6 +60,8 @@ const char *const measure_bound_keys[MEASURE_BOUNDS] = {
 #define GAP_SHARE_MIN   0.50 /* share of launch gaps from which on they are the bottleneck */
 #define HOT_SPOT_MIN    1.10 /* ratio of busiest part to mean from which on the part is named */
 #define FULL_LINK_MIN   0.60 /* utilisation of the busiest link from which on bandwidth is the limit */
+#define NO_CREDIT_MIN   0.10 /* share of time without credit from which on a buffer may be the limit */
+#define BUSY_LINK_MAX   0.90 /* utilisation of the busiest link up to which a buffer may be the limit */
 #define STALL_SHARE_MIN 0.05 /* share of memory-pipe stalls below which the L1 itself fills the pipes */
 
 static const enum measure_bound level_bounds[MEASURE_LEVELS] = {
@@ -207,14 +209,15 @@ static bool explain_links(struct measure *m, enum measure_level level)
     const struct level_use *const l = &m->levels[level];
     if (level != LEVEL_CHIPLETS && level != LEVEL_GPUS) return false;
     m->bound = level_bounds[level];
-    if (l->busiest >= FULL_LINK_MIN)
-        (void)snprintf(m->why, sizeof m->why, "bandwidth: busiest link %.0f %%, mean %.0f %% of the time",
-                       100 * l->busiest, 100 * l->use);
-    else if (l->short_credit > l->busiest)
+    if (l->short_credit >= NO_CREDIT_MIN && l->short_credit > (1 - l->busiest) / 2 &&
+        l->busiest < BUSY_LINK_MAX)
         (void)snprintf(m->why, sizeof m->why,
                        "credit: a link waits %.0f %% of the time because %s is smaller than a round trip; "
                        "busiest link %.0f %%, mean %.0f %%",
                        100 * l->short_credit, level == LEVEL_GPUS ? "gpu_net.buffer" : "chiplet_net.buffer",
+                       100 * l->busiest, 100 * l->use);
+    else if (l->busiest >= FULL_LINK_MIN)
+        (void)snprintf(m->why, sizeof m->why, "bandwidth: busiest link %.0f %%, mean %.0f %% of the time",
                        100 * l->busiest, 100 * l->use);
     else
         (void)snprintf(m->why, sizeof m->why,

@@ -10,6 +10,7 @@
  *   inside a slice   memory, for the share of time in which the channel's queue is full; otherwise the data
  *                    port or the reply network
  *   before a slice   the reason of the tag stage's stall: reply network, data port, memory, other slices;
+ *                    MSHRs and ways: memory and the links to other slices, by the time of their misses;
  *                    if the tag stage is not stalled, the request network
  *
  * All times are SM cycles per request of an SM, reads and stores alike. */
@@ -163,17 +164,20 @@ static void charge_inside(const struct span *span, const struct measure *m, doub
 /* Charges queueing before slices. While the tag stage is not stalled, the path to the slice (`path`) is
  * charged. A wait for other slices is charged to the network between them as far as that is busy or short of
  * credit, otherwise to the reasons of the other slices. */
-static void charge_before(const struct span *span, const struct measure *m, double time,
-                          enum measure_level path, struct waits *w)
+static void charge_before(const struct span *span, const struct measure *m, const struct stages *t,
+                          double time, enum measure_level path, struct waits *w)
 {
     const struct llc_stats *s = &span->stats->llc;
+    const double entries = (double)s->wait_mshr + (double)s->wait_way;
+    const double in_memory = t->remote > 0 ? ratio(t->memory, t->memory + t->remote) : 1;
     const enum measure_level above = busiest_of(m, LEVEL_SLICES), behind = busier_behind(m);
     const struct {
         enum measure_level level;
         double cycles;
     } stalls[] = {{busiest_of(m, LEVEL_REPLIES), (double)s->wait_reply},
                   {LEVEL_LLC, (double)s->wait_port},
-                  {LEVEL_DRAM, (double)s->wait_memory + (double)s->wait_mshr + (double)s->wait_way},
+                  {LEVEL_DRAM, (double)s->wait_memory + entries * in_memory},
+                  {above, entries * (1 - in_memory)},
                   {above, (double)s->wait_forward * taken_share(m, above)},
                   {behind, (double)s->wait_forward * clamp_to_0(1 - taken_share(m, above)) *
                                min_double(1, m->levels[behind].busiest)},
@@ -223,11 +227,12 @@ void measure_find_waits(const struct span *span, const struct measure *m, struct
     const double outside = t.all - t.networks[LEVEL_REQUESTS] - t.networks[LEVEL_REPLIES] - t.in_slices;
     const double own = clamp_to_0(min_double(t.in_slices - t.memory - t.remote, t.slice));
     charge_inside(span, m, clamp_to_0(t.in_slices - own - t.memory - t.remote), w);
-    charge_before(span, m,
+    charge_before(span, m, &t,
                   t.networks[LEVEL_REQUESTS] - t.unloaded[LEVEL_REQUESTS] +
                       clamp_to_0(outside - (t.slice - own)),
                   LEVEL_REQUESTS, w);
-    charge_before(span, m, full + clamp_to_0(t.remote - above - t.in_homes), busiest_of(m, LEVEL_SLICES), w);
+    charge_before(span, m, &t, full + clamp_to_0(t.remote - above - t.in_homes), busiest_of(m, LEVEL_SLICES),
+                  w);
     charge_unloaded(m, &t, w);
     for (enum measure_level k = 0; k < MEASURE_LEVELS; k++)
         w->queues[k] = min_double(1, w->queues[k] / t.all);

@@ -269,6 +269,8 @@ static void what_bounds_a_machine_with_links_is_named_rightly(void **state)
     (void)state;
     expect_bound("numa-gpu", "", "gpu_network", "bandwidth: ");
     expect_bound("numa-gpu", "gpu_net.buffer=1 KiB", "gpu_network", "credit: ");
+    expect_bound("numa-gpu", "gpu_net.buffer=5 KiB", "gpu_network", "credit: ");
+    expect_bound("numa-gpu", "gpu_net.latency=10 us", "gpu_network", "latency: ");
     expect_bound("numa-gpu", "clock.dram=20 MHz", "dram", "");
     expect_bound("a100", "chiplet_net.buffer=512 B", "chiplet_network", "credit: ");
     expect_bound("a100", "chiplet_net.bandwidth=50 GB/s", "chiplet_network", "bandwidth: ");
