@@ -54,6 +54,7 @@ struct spill {
     /* um */
     struct spill_page *pages; /* frames of the GPU's memory, then of system memory; NULL: policy line */
     uint32_t frames;          /* of each */
+    uint32_t touched_end;     /* index behind the last page of system memory that an operation has touched */
     uint64_t page_bytes;
     uint32_t move_cost_cyc;
     struct spill_fault *faults;
@@ -112,10 +113,11 @@ static uint32_t oldest(const struct spill *p, bool *any)
     const uint64_t used = p->wire.frames(p->wire.pages, p->wire.chiplet);
     uint32_t victim = NO_PAGE;
     *any = false;
-    for (uint32_t k = 0; k < 2 * p->frames; k++) {
+    for (uint32_t k = 0; k < p->touched_end; k++) {
+        if (k >= used && k < p->frames) k = p->frames; /* the frames between hold no page */
+        if (k >= p->touched_end) break;
         const struct spill_page *const page = &p->pages[k], *const best =
                                                                 &p->pages[victim == NO_PAGE ? 0 : victim];
-        if (k >= used && k < p->frames) continue; /* holds no page */
         *any |= page->state != OUT;
         if (page->state != IN) continue;
         if (victim == NO_PAGE || (!page->waiting && best->waiting) ||
@@ -141,6 +143,7 @@ static void start_moves(struct spill *p, uint64_t now)
         const struct spill_fault fault = p->faults[k];
         const uint32_t page = fault.page;
         bool any;
+        if (kept && p->faults[kept - 1].page == page) continue; /* an earlier fault of the page waits */
         if (fault.cyc > now) p->faults[kept++] = fault;
         if (fault.cyc > now || p->pages[page].state != OUT || !p->pages[page].waiting) continue;
         const uint32_t victim = oldest(p, &any);
@@ -231,6 +234,7 @@ bool spill_takes(struct slice *s, const struct memory_op *op)
     if (p->pages) {
         const uint32_t number = page_of(p, op->line);
         struct spill_page *const page = &p->pages[number];
+        if (number >= p->touched_end) p->touched_end = number + 1;
         if (page->state == IN && !page->waiting) {
             page->used_cyc = engine_now(p->wire.engine, p->wire.domain);
             return false;
@@ -399,6 +403,7 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
 static void new_pages(struct spill *p, struct arena *a)
 {
     p->frames = (uint32_t)(((uint64_t)1 << p->wire.map->bits) >> p->wire.map->page_bits);
+    p->touched_end = p->frames;
     p->pages = ARENA_ARRAY(a, struct spill_page, 2 * (size_t)p->frames);
     for (uint32_t k = p->frames; k < 2 * p->frames; k++) p->pages[k].state = OUT;
 }
