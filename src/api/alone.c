@@ -73,7 +73,7 @@ static bool divides(const struct param_row *row)
     return strcmp(row->section, "apps") == 0 || strcmp(row->section, "partition") == 0;
 }
 
-/* Of another machine the result would be no speed alone. */
+/* Refuses a result of another machine: it is not the speed of this machine alone. */
 static void look_where(const json_t *root, const char *path, const struct machine *beside)
 {
     const json_t *was = json_object_get(root, "config");

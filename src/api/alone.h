@@ -16,7 +16,7 @@ struct alone_profile {
 };
 struct alone_profile alone_profile(const struct alone *a);
 
-/* Of "A.json,B.json" the file number idx of count, a result of the workload on the machine `beside` outside of what
+/* Reads the file number idx of count in "A.json,B.json", a result of the workload on the machine `beside` outside of what
  * divides it; raises mistakes. */
 struct alone *alone_read(const char *list, uint32_t idx, uint32_t count, const char *workload,
                          const struct machine *beside);

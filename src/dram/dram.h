@@ -114,7 +114,7 @@ struct dram_channel *dram_channel_new(struct arena *a, const struct dram_spec *s
 /* False = refused, nothing changed. */
 bool dram_try_accept(struct dram_channel *ch, uint64_t now, const struct dram_request *request);
 
-/* The same with the place as a key (dram_key.h). Precondition: the key is of this channel. */
+/* Takes the place as a key (dram_key.h). Precondition: the key is of this channel. */
 bool dram_try_read(struct dram_channel *ch, uint64_t now, uint64_t key, uint32_t column_count, uint64_t tag);
 bool dram_try_write(struct dram_channel *ch, uint64_t now, uint64_t key, uint32_t column_count, uint64_t tag);
 

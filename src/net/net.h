@@ -229,7 +229,7 @@ struct net_stats *net_stats_of(struct net *n);
 void net_stats_finish(struct net *n, uint64_t now);
 /* Synchronises the block before a reader samples it during a run: some statistics are not counted per packet. */
 void net_stats_settle(struct net *n);
-/* The same for the statistics that time series follow. */
+/* Settles the statistics that time series follow, likewise. */
 void net_stats_settle_series(struct net *n);
 void net_stats_restart(void *net);
 /* Packets inside: accepted, not yet popped. */

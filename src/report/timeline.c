@@ -313,7 +313,7 @@ static void write_change(struct trace *t, const struct report *r, const struct r
     (void)fputs("}", t->out);
 }
 
-/* What an application has from one change of its share to the next, and the pages that moved meanwhile. */
+/* Share of an application from one change to the next, and the pages that moved meanwhile. */
 static void write_shares(struct trace *t, const struct repartition *r, uint32_t app)
 {
     uint32_t count, per_index = repartition_channels_per_index(r);

@@ -543,7 +543,7 @@ static void dirty_lines(struct bed *b, const char *settings, uint32_t lines, uin
     bed_settle(b);
 }
 
-/* What a pass of a kernel end does to these lines. */
+/* Effect of the pass at a kernel end on these lines. */
 static struct stats flush_of(uint32_t lines, uint64_t apart, uint32_t lanes)
 {
     struct bed b;
